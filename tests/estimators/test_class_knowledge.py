@@ -20,16 +20,12 @@ from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions import knowledge as class_knowledge
+from infopursuit.questions.draft import CLOSE, CLOSEST, IN_COMMON, impossible_texts
 from infopursuit.questions.knowledge import (
     CERTIFIED,
-    CLOSE,
-    CLOSEST,
-    IMPOSSIBLE,
-    IN_COMMON,
-    UNEXPLAINED,
+    OBEYED,
     ClassKnowledge,
     Knowledge,
-    impossible_texts,
 )
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -37,6 +33,7 @@ from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
 NOTHING = float("nan")
+UNEXPLAINED = OBEYED.unexplained
 
 
 def table(world: World) -> np.ndarray:
@@ -71,7 +68,7 @@ def test_what_the_words_do_not_explain_counts_as_leakage_says() -> None:
     rows = torch.tensor([0, 1, 2, 3])
     kept = ClassKnowledge(values, classes, list("uvwx")).query_weights(rows, None, answers)
     assert kept.tolist() == pytest.approx([1, 1, UNEXPLAINED, 1])
-    known = ClassKnowledge(values, classes, list("uvwx"), leakage=0.25)
+    known = ClassKnowledge(values, classes, list("uvwx"), OBEYED._replace(beyond=0.25))
     found = known.query_weights(rows, None, answers)
     whole, by_words = mutual_information(0.9, 0.5, 0.1), mutual_information(0.7, 0.7, 0.1)
     expected = [1, (by_words + 0.25 * (whole - by_words)) / whole, 0.25 * UNEXPLAINED, 1]
@@ -350,7 +347,8 @@ def test_what_no_class_can_be_is_not_true_and_hardly_asked(tmp_path: Path) -> No
     assert not {"prune", "sour cream"} & set(model.knowledge_.texts)
     assert {"wolf", "dog", "long tail"} <= set(model.knowledge_.texts)
     worth = dict(zip(model.queries_, model.pursuit_.querier.query_weights.tolist(), strict=True))
-    assert worth["prune"] == pytest.approx(IMPOSSIBLE) and worth["wolf"] == 1
+    weights = model.provenance_["draft"]["weights"]
+    assert worth["prune"] == pytest.approx(weights[1]) and worth["wolf"] == 1
     model.save(tmp_path / "model")
     for each in (model, infopursuit.load(tmp_path / "model"), model.without("prune")):
         asked = dict(zip(each.queries_, map(each.pursuit_.question, each.queries_), strict=True))

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from infopursuit.texts.class_kinds import class_senses
 from infopursuit.texts.normalization import number_forms
 from infopursuit.texts.wordnet import (
     FILE,
-    class_senses,
     packaged_nouns,
     read_nouns,
 )

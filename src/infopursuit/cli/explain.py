@@ -59,6 +59,10 @@ def explain(chosen: argparse.Namespace) -> int:
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
+    from infopursuit.estimators.provenance import words_run_out
+
+    if (said := words_run_out(model.provenance_)) is not None:
+        logger.info("%s", said)
     explained: list[Explanation] = []
     pictures: list[Any] = []
     rejected: dict[str, str] = {}

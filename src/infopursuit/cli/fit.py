@@ -28,7 +28,7 @@ from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.pictures import labelled_pictures
 from infopursuit.estimators.plan import EmbeddedTexts, Embedding, Fitted, Plan, carry_out
-from infopursuit.estimators.provenance import measured
+from infopursuit.estimators.provenance import measured, words_run_out
 from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
@@ -151,6 +151,8 @@ def summary(model: PursuitClassifier) -> list[str]:
         lines.append(
             "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
         )
+    if (said := words_run_out(facts)) is not None:
+        lines.append(said)
     return lines
 
 

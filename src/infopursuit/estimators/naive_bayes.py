@@ -297,7 +297,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         source, rows = self._texts_to_ask(wishes, reference_embeddings), UnitMatrix(X, "X")
         data = training_set(rows, y, sample_weight)
         source = _taught(source, annotations, certified, rows, y, data, seed)
-        chooser = TextsOnImages(source, data)
+        chooser = source.on(data, wishes, seed)
         return chooser.texts.named(chooser.rows(wishes, seed))
 
     def candidates(self, X: Any, y: Any, count: int) -> list[str]:
@@ -309,7 +309,8 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             InputError: a setting or an input is malformed, or there are no texts.
         """
         wishes, seed = self._checked_settings(), seed_of(self.random_state)
-        chooser = TextsOnImages(self._texts_to_ask(wishes), training_set(UnitMatrix(X, "X"), y))
+        source, data = self._texts_to_ask(wishes), training_set(UnitMatrix(X, "X"), y)
+        chooser = TextsOnImages(source, data, source.known(data))
         return chooser.texts.named(chooser.candidate_rows(count, wishes, seed))
 
     def check_before_fit(self, labels: Sequence[Any] | np.ndarray) -> None:

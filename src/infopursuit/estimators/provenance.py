@@ -10,7 +10,16 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import counted, percent
 from infopursuit.core.run_name import RunName
+
+# Words run out if a smaller share of the first yes fit the class.
+FITTING = 0.5
+LISTED = 3
+WHAT_HELPS = (
+    "What helps: texts of your own (--texts), a language model (--llm), or what people say of "
+    "pictures (--annotations)"
+)
 
 
 @dataclass(frozen=True)
@@ -103,3 +112,24 @@ def images_read(provenance: Mapping[str, Any]) -> int:
     if isinstance(found, Mapping):  # networks count what they learn from and what selects
         return sum(found.values())
     return found + provenance.get("held_out_images", 0)
+
+
+def words_run_out(provenance: Mapping[str, Any]) -> str | None:
+    """Return that the questions that tell are odd ones, in a sentence; None if they are not.
+
+    They are if fewer than half of the yes among the first questions fit the class, or if no
+    question names some class.
+    """
+    words = provenance.get("words")
+    if words is None or words["fits"] is None:
+        return None
+    unnamed = words["unnamed"]
+    if words["fits"] >= FITTING and not unnamed:
+        return None
+    said = [f"{percent(words['fits'])} of the first answers yes name what fits the class"]
+    if words["explained"] is not None:
+        said.append(f"words explain {percent(words['explained'])} of what the answers tell")
+    if unnamed:
+        listed = ", ".join([*unnamed[:LISTED], *(["..."] if len(unnamed) > LISTED else [])])
+        said.append(f"no question names {counted(len(unnamed), 'class')} ({listed})")
+    return f"the words run out: {'; '.join(said)}. {WHAT_HELPS}"

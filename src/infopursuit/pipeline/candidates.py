@@ -46,7 +46,7 @@ def candidate_texts(
     classes, labels = np.unique(train.labels.numpy(), return_inverse=True)
     rows = UnitMatrix(train.embeddings, "images")
     data = InMemorySet(rows, torch.from_numpy(labels), None, classes)
-    on_images = TextsOnImages(TextSource(universe), data)
+    on_images = TextsOnImages(TextSource(universe), data, None)
     found = on_images.candidate_rows(most, Wishes(k, keep=given), 0)
     chosen = {*given, *universe.named(found)}  # those given include equals of one another
     return [text for text in universe.texts if text in chosen]

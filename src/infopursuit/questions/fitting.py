@@ -34,6 +34,8 @@ from infopursuit.texts.knowledge import KnowledgeTable
 
 # Tempering looks at this many questions at most.
 BUDGET = 128
+# How far words explain the answers is measured on the FIRST questions to this many rows.
+SHOWN, FIRST = 1024, 10
 
 
 class Split(NamedTuple):
@@ -144,6 +146,9 @@ def fit_pursuit(
         source.wording(questions.queries, names),
     )
     facts = {**split.facts, **questions.facts, **source.facts(questions.queries)}
+    if questions.explained is not None:
+        some = (train if held_out is None else held_out).sample(SHOWN, seed).rows.tensor()
+        facts["words"] = questions.explained(table, pursuit.roll_out(some, min(FIRST, k)))
     if held_out is not None:
         shown = held_out.sample(HELD_OUT, seed)
         ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)

@@ -7,27 +7,26 @@ one, the CLIP drafts it: a class is what its training images are closest to.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Float32, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.names import composed
-from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.information import information_of_words
-from infopursuit.pursuit.answers.rules import NO, YES
+from infopursuit.pursuit.answers.rules import NO, NOT_SURE, YES
 from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.rollout import RollOut
 from infopursuit.questions.wishes import check_share
-from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable
 from infopursuit.texts.knowledge_files import open_knowledge
 from infopursuit.texts.normalization import normalize
@@ -35,27 +34,50 @@ from infopursuit.texts.normalization import normalize
 # A text is true of a class, at least sometimes, from this value on.
 TRUE_OF_A_CLASS = 0.5
 CERTAINLY_TRUE = 0.9
-# The weight of the information of a text that is true of no class: such a text separates classes by
-# what its words do not say. The same for a text that is not certified.
-UNEXPLAINED = 0.35
 # A table that names a smaller share of the classes or texts was probably made for others.
 FEW = 0.5
 # The word of `knowledge` that lets the CLIP draft a table that nobody has written.
 BY_CLIP = "clip"
-# From how many texts on a draft by CLIP has a meaning.
-FEWEST_TEXTS = 200
-# The share of the texts that it takes as true of a class, and as true of some of its pictures; and
-# how much of the mean of all classes it leaves out (lab/findings.md, "A table by CLIP").
-CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
-# Texts that decide of what kind a word is that WordNet lacks; such words that are compared at once.
-NEIGHBOURS, AT_ONCE = 5, 256
-# The weight of the information of a text that cannot be true of any class.
-IMPOSSIBLE = 0.03
 # A text follows from another if that is so in at least this many classes and this many lack it, and
 # if the answers contradict it in at most this share of the images.
 SUPPORT, CONTRADICTED = 3, 0.1
 # A text is certified if its scores rank at least this share of pairs of images correctly.
 CERTIFIED = 0.75
+
+
+class TextWeights(NamedTuple):
+    """What the information of a text counts by what is known of it, each from 0 to 1.
+
+    Attributes:
+        unexplained: if it is true of no class: it separates classes by what its words do not say.
+            The same if it is not certified.
+        impossible: if it cannot be true of any class.
+        beyond: of the part that its words do not explain.
+    """
+
+    unexplained: float
+    impossible: float
+    beyond: float = 1.0
+
+
+# Of a table that a person or a language model wrote.
+OBEYED = TextWeights(0.35, 0.03)
+
+
+class Asked(NamedTuple):
+    """Questions to n images, which were chosen on others.
+
+    Attributes:
+        querier: with the untempered rates of the other images.
+        answers: of the images to all k questions.
+        labels: their classes 0..c-1.
+        fitting: which questions are true of which class; none if nothing is known.
+    """
+
+    querier: InformationGain
+    answers: Float[Tensor, "n k"]
+    labels: Int[Tensor, " n"]
+    fitting: Bool[Tensor, "c k"]
 
 
 @dataclass(frozen=True)
@@ -90,8 +112,8 @@ class ClassKnowledge:
 
     Attributes:
         values: (c, u) in [0, 1]; NaN if nothing is known.
-        leakage: the weight, from 0 to 1, of information that the words of a text do not explain.
-        drafted: whether nobody has written it: the CLIP drafted it (`drafted_by_clip`).
+        weights: what the information of a text counts.
+        drafted: whether nobody has written it: the CLIP drafted it (`questions.draft`).
         coverage: how many classes and texts a table names, in a sentence; None without names.
         impossible: (u,) which texts cannot be true of any class, by their words; None for none.
     """
@@ -101,7 +123,7 @@ class ClassKnowledge:
         knowledge: Any,
         classes: np.ndarray,
         texts: Sequence[str],
-        leakage: float = 1.0,
+        weights: TextWeights = OBEYED,
         drafted: bool = False,
         impossible: Bool[np.ndarray, " u"] | None = None,
     ) -> None:
@@ -138,7 +160,7 @@ class ClassKnowledge:
                 f"knowledge: {values[row, column]} for the class {classes[row]!r} and the text "
                 f"{texts[column]!r}; expected a number in [0, 1], or NaN if nothing is known"
             )
-        self.values, self.leakage = torch.from_numpy(values), leakage
+        self.values, self.weights = torch.from_numpy(values), weights
         self._classes, self._texts = tuple(str(each) for each in classes), tuple(texts)
 
     def table(self) -> KnowledgeTable | None:
@@ -174,22 +196,50 @@ class ClassKnowledge:
         """Return the weight of the information of some texts.
 
         It is lower if a text is true of no class, or if its scores do not rank the images as the
-        knowledge says: then its answers are often false. Information beyond its words counts
-        `leakage`.
+        knowledge says: then its answers are often false. Information beyond its words counts less,
+        too (`TextWeights`).
         """
         values = self.values[:, rows]
         known = (~values.isnan()).any(dim=0)
         unexplained = known & ~(values >= TRUE_OF_A_CLASS).any(dim=0)
         if auroc is not None:
             unexplained |= auroc < CERTIFIED  # not of NaN
-        weights = torch.where(unexplained, UNEXPLAINED, 1.0)
+        weights = torch.where(unexplained, self.weights.unexplained, 1.0)
         if self.impossible is not None:
-            weights[torch.from_numpy(self.impossible)[rows]] = IMPOSSIBLE
-        if table is None or self.leakage == 1:
+            weights[torch.from_numpy(self.impossible)[rows]] = self.weights.impossible
+        if table is None or self.weights.beyond == 1:
             return weights
         explained = torch.from_numpy(information_of_words(table, values.numpy()).explained)
         beyond = torch.where(known, 1 - explained.float(), 0)
-        return weights * (1 - (1 - self.leakage) * beyond)
+        return weights * (1 - (1 - self.weights.beyond) * beyond)
+
+    def explained(
+        self, rows: Int[Tensor, " m"], table: AnswerTable, asked: RollOut
+    ) -> dict[str, Any]:
+        """Return how far the words of some texts go, as plain values.
+
+        Args:
+            rows: of the texts that are asked.
+            table: how classes answer them.
+            asked: the first questions to some images.
+
+        Returns:
+            `explained`: of what the answers to these questions tell of the class, the share that
+            the words explain (`information_of_words`); None if they tell nothing. `fits`: of the
+            answers yes, the share that the table calls true of the class that leads; None without
+            a yes. `unnamed`: the classes that no text is true of.
+        """
+        values = self.values[:, rows]
+        told, order = information_of_words(table, values.numpy()), asked.order.numpy()
+        whole = float(told.of_class[order].sum())
+        fitting, yes = values >= TRUE_OF_A_CLASS, asked.answers > NOT_SURE
+        fits = fitting[asked.posteriors[:, -1].argmax(dim=1).unsqueeze(1), asked.order][yes]
+        named = fitting.any(dim=1).tolist()
+        return {
+            "explained": float(told.of_words[order].sum()) / whole if whole > 0 else None,
+            "fits": fits.double().mean().item() if len(fits) else None,
+            "unnamed": [each for each, some in zip(self._classes, named, strict=True) if not some],
+        }
 
     def implied(self, rows: Int[Tensor, " m"], table: AnswerTable) -> Int[Tensor, "p 3"]:
         """Return which of some texts follow from which answers to others (`RedundantQuestions`).
@@ -226,82 +276,6 @@ class ClassKnowledge:
         true = torch.where(certain.any(dim=0), certain, sometimes)
         unknown = values.isnan() | (sometimes & ~true)
         return true.float().masked_fill(unknown, torch.nan)
-
-
-def impossible_texts(
-    classes: Sequence[str], texts: Sequence[str], embeddings: UnitMatrix, reference: UnitMatrix
-) -> Bool[np.ndarray, " u"]:
-    """Return which of u texts cannot be true of any class, since they name things of other kinds.
-
-    A word that WordNet lacks is taken as most of the texts closest to it are: for cats, "baozi" as
-    "dumpling" and "steamed bun". Cosines are less the mean of the reference texts.
-
-    Args:
-        classes: their names.
-        texts: u texts.
-        embeddings: of the texts.
-        reference: the texts whose mean is taken.
-    """
-    other = of_other_kinds(tuple(classes), tuple(texts)).copy()
-    unknown = torch.from_numpy(unknown_words(texts))
-    if not other.any() or not unknown.any() or (~unknown).sum() < NEIGHBOURS:
-        return other
-    centre, blocks = _mean(reference), embeddings.blocks()
-    rows = torch.cat([functional.normalize(some - centre, dim=1) for _, some in blocks])
-    known, like = rows[~unknown], torch.from_numpy(other)[~unknown].float()
-    nearest = [(some @ known.T).topk(NEIGHBOURS).indices for some in rows[unknown].split(AT_ONCE)]
-    other[unknown.numpy()] = (like[torch.cat(nearest)].mean(dim=1) > 0.5).numpy()
-    return other
-
-
-def _mean(rows: UnitMatrix) -> Float[Tensor, " d"]:
-    count = sum(len(some) for _, some in rows.blocks())
-    return torch.stack([some.sum(dim=0) for _, some in rows.blocks()]).sum(dim=0) / count
-
-
-def drafted_by_clip(
-    means: Float[Tensor, "c d"],
-    texts: UnitMatrix,
-    reference: UnitMatrix,
-    classes: Sequence[str],
-    impossible: Bool[np.ndarray, " u"],
-) -> Float32[np.ndarray, "c u"]:
-    """Return a knowledge table of the texts that are closest to the images of each class.
-
-    Texts are compared by cosine with the mean image of a class, less a part of the mean of all
-    classes, after the mean of the reference texts is taken from them: CLIP keeps images and texts
-    apart. The closest are true of the class, the next are true of some of its pictures, and no
-    other text is true of it. Nor is a text that names a thing of another kind than the classes;
-    if there are many of them, fewer texts are true of each class.
-
-    Args:
-        means: of the training images of c >= 2 classes.
-        texts: u texts.
-        reference: the texts whose mean is taken.
-        classes: their c names, for messages.
-        impossible: which texts cannot be true of any class (`impossible_texts`).
-
-    Raises:
-        InputError: the texts are few.
-    """
-    if len(texts) < FEWEST_TEXTS:
-        raise InputError(
-            f"knowledge {BY_CLIP!r}: {len(texts)} texts for {len(classes)} classes; expected at "
-            f"least {FEWEST_TEXTS} texts, of which CLIP finds the closest to each class"
-        )
-    centre = _mean(reference)
-    means = (means - IN_COMMON * means.mean(dim=0)).float()
-    scores = torch.cat(
-        [means @ functional.normalize(rows - centre, dim=1).T for _, rows in texts.blocks()], dim=1
-    )
-    scores[:, torch.from_numpy(impossible)] = -math.inf
-    # Shares are of the geometric mean of all texts and those that are left.
-    several = math.sqrt(len(texts) * (~impossible).sum())
-    values = np.zeros(scores.shape, dtype=np.float32)
-    for share, value in ((CLOSE, TRUE_OF_A_CLASS), (CLOSEST, 1.0)):
-        best = scores.topk(math.ceil(share * several), dim=1).indices.numpy()
-        np.put_along_axis(values, best, value, axis=1)
-    return values
 
 
 def check_names(

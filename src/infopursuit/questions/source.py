@@ -24,6 +24,7 @@ from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
+from infopursuit.pursuit.rollout import RollOut
 from infopursuit.questions.wishes import Wishes
 from infopursuit.texts.knowledge import KnowledgeTable
 
@@ -41,6 +42,8 @@ class Questions:
             others redundant.
         knowledge: what was known of the classes and texts; None if nothing was.
         facts: of the choice, for the provenance.
+        explained: how far words explain the answers, by the table of these and the first questions
+            to some rows; for the provenance. None if nothing is known.
     """
 
     queries: Sequence[str]
@@ -50,6 +53,7 @@ class Questions:
     querier: Callable[[AnswerTable], InformationGain] = InformationGain
     knowledge: Callable[[], KnowledgeTable | None] | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
+    explained: Callable[[AnswerTable, RollOut], dict[str, Any]] | None = None
 
 
 class QuestionSource(ABC):

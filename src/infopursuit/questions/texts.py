@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,17 +25,25 @@ from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFi
 from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQuestions
 from infopursuit.pursuit.naive_bayes.selection import (
     CandidateTexts,
+    MeasuredTexts,
     TaughtTexts,
     candidate_rows,
     informative_rows,
+    measured_texts,
 )
-from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
+from infopursuit.pursuit.naive_bayes.training_set import (
+    SCREENED_IMAGES,
+    InMemorySet,
+    TrainingSet,
+)
 from infopursuit.questions.knowledge import (
     BY_CLIP,
+    OBEYED,
+    TRUE_OF_A_CLASS,
+    Asked,
     ClassKnowledge,
     Knowledge,
-    drafted_by_clip,
-    impossible_texts,
+    TextWeights,
 )
 from infopursuit.questions.source import Questions, QuestionSource
 from infopursuit.questions.wishes import Wishes
@@ -82,6 +91,7 @@ class TextSource(QuestionSource):
         self.reference = texts.unit_matrix if reference is None else reference
         self.annotated, self.certified = annotated, certified
         self._known: ClassKnowledge | None = None
+        self._draft: Any = None  # what it may change, once that is settled
 
     def check(self, wishes: Wishes) -> None:
         """Warn of words to ban that no text has, and of texts with equal embeddings."""
@@ -94,29 +104,59 @@ class TextSource(QuestionSource):
             return None
         if self._known is not None:
             return self._known
-        texts, given, other = self.texts, self.knowledge.given, None
-        drafted = self.knowledge.drafted
-        if drafted:
-            names = tuple(str(each) for each in data.classes)
-            other = impossible_texts(names, texts.texts, texts.unit_matrix, self.reference)
-            given = drafted_by_clip(
-                data.moments.means, texts.unit_matrix, self.reference, names, other
-            )
-        elif self.annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
+        given, leakage = self.knowledge.given, self.knowledge.leakage
+        if self.knowledge.drafted:  # a draft is of these images
+            from infopursuit.questions.draft import drafted_knowledge
+
+            texts = self.texts
+            return drafted_knowledge(data, texts.texts, texts.unit_matrix, self.reference)
+        if self.annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
             given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
-            missing = max(len(texts.texts) - given.shape[-1], 0)
+            missing = max(len(self.texts.texts) - given.shape[-1], 0)
             given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
-        leakage = self.knowledge.leakage
-        known = ClassKnowledge(given, data.classes, texts.texts, leakage, drafted, other)
-        if known.coverage is not None:
-            logger.info("%s", known.coverage)
-        if not drafted:  # a draft is of these images
-            self._known = known
-        return known
+        weights = OBEYED._replace(beyond=leakage)
+        self._known = ClassKnowledge(given, data.classes, self.texts.texts, weights)
+        if self._known.coverage is not None:
+            logger.info("%s", self._known.coverage)
+        return self._known
+
+    def on(self, data: TrainingSet, wishes: Wishes, seed: int) -> TextsOnImages:
+        """Return the texts as these images answer them; a draft has to earn its place first."""
+        known = self.known(data)
+        texts = TextsOnImages(self, data, known)
+        if known is None or not known.drafted:
+            return texts
+        from infopursuit.questions.draft import earned_on
+
+        if self._draft is None:
+            among = texts.measurable(wishes, seed)
+            shown = data.to_screen().sample(SCREENED_IMAGES, seed)
+            self._draft = earned_on(shown, partial(self._ways_to_ask, among, wishes, seed))
+            logger.info("%s", self._draft)
+        weights = self._draft.weights
+        if weights is None:
+            return TextsOnImages(self, data, None, drafted=known)
+        return texts.weighted(weights)
+
+    def _ways_to_ask(
+        self,
+        among: Bool[Tensor, " u"],
+        wishes: Wishes,
+        seed: int,
+        ladder: Sequence[TextWeights],
+        rest: InMemorySet,
+    ) -> list[Callable[[InMemorySet], Asked]]:
+        """Return what asks other images the questions that some choose.
+
+        Without a draft and with it, by each of the weights.
+        """
+        drafted = TextsOnImages(self, rest, self.known(rest), among)
+        texts = [TextsOnImages(self, rest, None, among), *map(drafted.weighted, ladder)]
+        return [partial(each.asked_of, wishes, seed) for each in texts]
 
     def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
         """Choose the texts, and fit how images answer them."""
-        return TextsOnImages(self, data).questions(wishes, seed)
+        return self.on(data, wishes, seed).questions(wishes, seed)
 
     def wording(self, queries: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:
         """Return the questions in words that suit the classes, if something is known of these."""
@@ -135,6 +175,8 @@ class TextSource(QuestionSource):
             found["annotated"] = {query: of_text[query] for query in queries if query in of_text}
         if self.knowledge is not None and self.knowledge.drafted:
             found["knowledge"] = BY_CLIP
+        if self._draft is not None:
+            found["draft"] = self._draft.facts()
         return found
 
     def scatter(self, data: TrainingSet) -> float:
@@ -163,15 +205,32 @@ def required_questions(
 class TextsOnImages:
     """The texts of a source, measured on training images."""
 
-    def __init__(self, source: TextSource, data: TrainingSet) -> None:
-        """Set up what chooses texts."""
+    def __init__(
+        self,
+        source: TextSource,
+        data: TrainingSet,
+        known: ClassKnowledge | None,
+        among: Bool[Tensor, " u"] | None = None,
+        drafted: ClassKnowledge | None = None,
+    ) -> None:
+        """Set up what chooses texts.
+
+        Args:
+            source: of the texts.
+            data: that they are measured on.
+            known: of the classes; None for nothing.
+            among: which texts may be chosen; None for all.
+            drafted: a draft that changes nothing, and tells how far words go; None without one.
+        """
         self.source, self.texts, self.data = source, source.texts, data
-        self.known = known = source.known(data)
+        self.known, self.among, self._said = known, among, known or drafted
         truth = shares = weights = None
         if known is not None:
             truth, shares = known.truth, known.true_shares(data.moments.prior)
-            weights = known.query_weights
-        thresholds = ThresholdFit(LEVELS.get(source.answers, 3), shares)
+            # Weights are tried on texts that are measured once: they are not screened by them.
+            weights = None if known.drafted else known.query_weights
+        levels, by_clip = LEVELS.get(source.answers, 3), known is not None and known.drafted
+        thresholds = ThresholdFit(levels, shares, by_clip)
         self.candidates = CandidateTexts(
             self.texts.unit_matrix,
             TextDirections(source.reference, data.moments.discounted, truth),
@@ -182,32 +241,85 @@ class TextsOnImages:
             source.annotated,
         )
         self.asked = replace(self.candidates, thresholds=thresholds)
+        self._measured: dict[tuple[int, int, bytes], MeasuredTexts] = {}
+
+    def weighted(self, weights: TextWeights) -> TextsOnImages:
+        """Return the same, drafted, with other weights of information; measured once for all."""
+        assert self.known is not None
+        found = copy(self)
+        found.known = copy(self.known)
+        found.known.weights = weights
+        return found
+
+    def measurable(self, wishes: Wishes, seed: int) -> Bool[Tensor, " u"]:
+        """Return which texts are measured: those that tell most alone, if there are very many."""
+        count, allowed, _ = self._wanted(wishes)
+        measured = torch.zeros_like(allowed)
+        measured[self._informative(count, seed, allowed).rows] = True
+        return measured
+
+    def asked_of(self, wishes: Wishes, seed: int, others: InMemorySet) -> Asked:
+        """Ask other images the questions that these choose."""
+        chosen = self.rows(wishes, seed)
+        rule, auroc = self._answered(chosen, seed)
+        querier = self._querier(chosen, auroc, self.data.table(rule))
+        answers = rule.answers(others.rows.tensor())
+        return Asked(querier, answers, others.labels, self._fitting(chosen))
+
+    def _fitting(self, chosen: Int[Tensor, " k"]) -> Bool[Tensor, "c k"]:
+        """Return which classes the draft calls each text true of; none without a draft."""
+        if self.known is None:
+            return torch.zeros(len(self.data.classes), len(chosen), dtype=torch.bool)
+        return self.known.values[:, chosen] >= TRUE_OF_A_CLASS
 
     def rows(self, wishes: Wishes, seed: int) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most informative and those to keep."""
-        allowed, fixed, given = required_questions(self.texts, wishes)
+        given = required_questions(self.texts, wishes)[2]
         if given is not None:
             return self._distinct(given, wishes)
+        count, allowed, fixed = self._wanted(wishes)
+        chosen = self._chosen(count, seed, allowed)
+        others = chosen[~torch.isin(chosen, fixed)]
+        if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
+            allowed[fixed] = False
+            room = count - len(fixed)
+            others = self._chosen(room, seed, allowed) if room else others[:0]
+        return torch.cat([fixed, others]).sort().values
+
+    def _wanted(self, wishes: Wishes) -> tuple[int, Bool[Tensor, " u"], Int[Tensor, " m"]]:
+        """Return how many texts to choose, which may be chosen, and the rows to keep."""
+        allowed, fixed, _ = required_questions(self.texts, wishes)
         fixed = self._distinct(fixed, wishes)
         allowed &= self._first_of_equals(fixed)
+        kept = torch.isin(torch.arange(len(allowed)), fixed)
+        if self.among is not None:
+            allowed &= self.among | kept
         if self.source.annotated is not None and self.source.certified:
-            certified = self.source.annotated.certified(len(self.texts.texts))
-            allowed &= certified | torch.isin(torch.arange(len(allowed)), fixed)
+            allowed &= self.source.annotated.certified(len(self.texts.texts)) | kept
             if not allowed.any():
                 raise InputError(
                     "certified: people found no text right often enough; expected False, or more "
                     "annotations"
                 )
-        count = min(wishes.n_queries, int(allowed.sum()))
-        chosen = informative_rows(self.candidates, self.data, count, seed, allowed)
-        others = chosen[~torch.isin(chosen, fixed)]
-        if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
-            allowed[fixed] = False
-            room = count - len(fixed)
-            others = others[:0]
-            if room:
-                others = informative_rows(self.candidates, self.data, room, seed, allowed)
-        return torch.cat([fixed, others]).sort().values
+        return min(wishes.n_queries, int(allowed.sum())), allowed, fixed
+
+    def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
+        """Return the rows of the most informative texts."""
+        if self.known is None or not self.known.drafted:
+            return informative_rows(self.candidates, self.data, count, seed, allowed)
+        generator = torch.Generator().manual_seed(seed)
+        measured = self._informative(count, seed, allowed)
+        return measured.chosen(count, generator, self.known.query_weights)
+
+    def _informative(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> MeasuredTexts:
+        """Return the texts that may be chosen, measured once for all weights."""
+        key = count, seed, allowed.numpy().tobytes()
+        if key not in self._measured:
+            generator = torch.Generator().manual_seed(seed)
+            self._measured[key] = measured_texts(
+                self.candidates, self.data, count, generator, allowed
+            )
+        return self._measured[key]
 
     def _distinct(self, rows: Int[Tensor, " m"], wishes: Wishes) -> Int[Tensor, " n"]:
         """Return rows less those with the embedding of another; the first question stays."""
@@ -257,8 +369,9 @@ class TextsOnImages:
             rule,
             place,
             querier=partial(self._querier, chosen, auroc),
-            knowledge=None if self.known is None else self.known.table,
+            knowledge=None if self._said is None else self._said.table,
             facts=facts,
+            explained=None if self._said is None else partial(self._said.explained, chosen),
         )
 
     def _answered(

@@ -6,6 +6,7 @@ however close CLIP finds them. Neither is "wolf", but a cat may look like one.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -16,8 +17,11 @@ from jaxtyping import Bool
 from infopursuit.texts.normalization import normalize, number_forms
 from infopursuit.texts.vocabulary import phrase_kinds
 from infopursuit.texts.wording import Form, grammatical_form, words_and_remark
-from infopursuit.texts.wordnet import COMMON, class_senses, packaged_nouns, senses_of
+from infopursuit.texts.wordnet import Nouns, packaged_nouns, senses_of
 
+# A kind that at least this share of the classes are of decides between the senses of a name.
+COMMON = 0.5
+_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[^\W_a-z]+")
 # Wide kinds of things, none of which is a kind of another. Pictures of buildings and people show
 # things of all kinds.
 WIDE, OTHER = ("animal", "plant", "fungus", "food", "artifact"), "other"
@@ -40,6 +44,52 @@ RARE = 0.05
 # for artifacts: those of animal and vehicle, not those of device. This share of the classes must be
 # of the kind.
 NARROW, NEARLY_ALL = 7, 0.9
+
+
+def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
+    """Return the sense of each class; None if WordNet has no thing of its name.
+
+    It is a kind of thing rather than a person, a place or a proper name, and of the kinds that most
+    of the classes are of; of several such senses it is the most frequent. If WordNet lacks a name,
+    its last words are tried and then its first ("Scottish terrier", "crocodile head"), for senses
+    of the kinds of most classes alone. Numbers are left out ("Audi TT Hatchback 2011").
+    """
+    apart = {nouns.things(name)[0][0] for name in ("person", "location")}
+
+    def is_thing(sense: int) -> bool:
+        return not nouns.is_instance(sense) and nouns.kinds(sense).isdisjoint(apart)
+
+    def ranked(words: Sequence[str]) -> list[int]:
+        things = nouns.things(" ".join(words))
+        return sorted(things[0], key=is_thing, reverse=True) if things else []
+
+    names = [[word for word in _WORD.findall(name) if word.isalpha()] for name in classes]
+    whole = [ranked(words) for words in names]
+    parts = [[ranked(part) for part in _ends(words)] for words in names]
+    named = [senses[0] for senses in whole if senses]
+    if len(named) < COMMON * len(classes):
+        ways = [[each, *cut] for each, cut in zip(whole, parts, strict=True)]
+        named = [next(way[0] for way in each if way) for each in ways if any(each)]
+    counts = Counter(kind for sense in named for kind in nouns.kinds(sense))
+    common = {kind for kind, count in counts.items() if count >= COMMON * len(named)}
+
+    def fit(sense: int) -> tuple[bool, int]:
+        return is_thing(sense), len(nouns.kinds(sense) & common)
+
+    found: list[int | None] = []
+    for senses, cut in zip(whole, parts, strict=True):
+        best = [max(senses, key=fit)] if senses else [each for part in cut for each in part[:1]]
+        fits = [each for each in best if common <= nouns.kinds(each)]  # of equals the first
+        if senses and is_thing(best[0]):
+            fits = best
+        found.append(fits[0] if fits else None)
+    return found
+
+
+def _ends(words: Sequence[str]) -> list[Sequence[str]]:
+    """Return the last words of a name, and the first ones, the most words first."""
+    last = [words[start:] for start in range(1, len(words))]
+    return last + [words[:end] for end in range(len(words) - 1, 0, -1)]
 
 
 def _known(classes: Sequence[str]) -> list[int]:

@@ -1,4 +1,4 @@
-"""The nouns of WordNet and what each is a kind of; classes and texts as senses of them.
+"""The nouns of WordNet and what each is a kind of; texts as senses of them.
 
 `wordnet_nouns.xz` has a line for each set of synonyms of WordNet 3.1 (licence in
 `wordnet_licence.txt`), with two columns: its lemmas, with their number among the senses of the
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import lzma
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -20,10 +20,7 @@ from infopursuit.texts.normalization import normalize, number_forms
 from infopursuit.texts.wording import words_and_remark
 
 FILE = "wordnet_nouns.xz"
-# A kind that at least this share of the classes are of decides between the senses of a name.
-COMMON = 0.5
 _PICTURE_OF = re.compile(r"^(?:an? )?(?:photo|picture|image) of ")
-_WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[^\W_a-z]+")
 
 
 class Nouns(NamedTuple):
@@ -119,46 +116,6 @@ def _common() -> frozenset[str]:
 def _packaged_lines() -> list[str]:
     packed = files("infopursuit.texts").joinpath(FILE).read_bytes()
     return lzma.decompress(packed).decode("ascii").splitlines()
-
-
-def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
-    """Return the sense of each class; None if WordNet has no thing of its name.
-
-    It is a kind of thing rather than a person, a place or a proper name, and of the kinds that most
-    of the classes are of; of several such senses it is the most frequent. If WordNet lacks a name,
-    its last words are tried and then its first ("Scottish terrier", "crocodile head"), for senses
-    of the kinds of most classes alone.
-    """
-    apart = {nouns.things(name)[0][0] for name in ("person", "location")}
-
-    def is_thing(sense: int) -> bool:
-        return not nouns.is_instance(sense) and nouns.kinds(sense).isdisjoint(apart)
-
-    def ranked(words: Sequence[str]) -> list[int]:
-        things = nouns.things(" ".join(words))
-        return sorted(things[0], key=is_thing, reverse=True) if things else []
-
-    names = [_WORD.findall(name) for name in classes]
-    whole = [ranked(words) for words in names]
-    counts = Counter(kind for senses in whole if senses for kind in nouns.kinds(senses[0]))
-    enough = COMMON * sum(map(bool, whole))
-    common = {kind for kind, count in counts.items() if count >= enough}
-
-    def fit(sense: int) -> tuple[bool, int]:
-        return is_thing(sense), len(nouns.kinds(sense) & common)
-
-    found: list[int | None] = []
-    for words, senses in zip(names, whole, strict=True):
-        cut = [words[start:] for start in range(1, len(words))]
-        cut += [words[:end] for end in range(len(words) - 1, 0, -1)]
-        best = [sense for part in cut for sense in ranked(part)[:1]]
-        if senses:
-            best = [max(senses, key=fit)]  # of equals the first
-        fits = [each for each in best if common <= nouns.kinds(each)]
-        if senses and is_thing(best[0]):
-            fits = best
-        found.append(fits[0] if fits else None)
-    return found
 
 
 def senses_of(nouns: Nouns, text: str) -> list[list[int]]:

@@ -73,6 +73,7 @@ TASKS = {
     "food10": ("clip_vitb32", "food10", "food10-vitb32"),
     "pets": ("clip_vitb32", "oxford_pets", "oxford_pets-vitb32"),
     "rn50": ("clip_rn50", "caltech101", "caltech101-rn50"),
+    "cars": ("clip_vitb32", "stanford_cars", "stanford_cars-vitb32"),
 }
 # The task with attributes, which must also hold on classes that nothing was fitted on.
 ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
@@ -128,6 +129,7 @@ def load_task(name: str, data: Path) -> Task:
     images = pq.read_table(data / space / f"{dataset}.parquet")
     words = texts.column("text").to_pylist()
     classes = tuple(sorted(set(images.column("class_name").to_pylist())))
+    known = ROOT / f"params/precomputed/knowledge/{dataset}.jsonl"
     splits = [
         split_of(images.filter(np.array(images.column("split")) == split), classes)
         for split in ("train", "test")
@@ -137,7 +139,7 @@ def load_task(name: str, data: Path) -> Task:
         words,
         rows_of(texts),
         *splits,
-        open_knowledge(ROOT / f"params/precomputed/knowledge/{dataset}.jsonl", words),
+        open_knowledge(known if known.is_file() else ROOT / "params/no_knowledge.jsonl", words),
         read_judge(JUDGEMENTS / f"judge/{dataset}.jsonl", classes, words),
     )
 
@@ -190,6 +192,7 @@ def measured(task: Task, row: Row, seed: int) -> Figures:
         "auc": curve[1:].mean(),
         "accuracy_at_5": curve[5],
         "accuracy_at_10": curve[10],
+        "accuracy_of_all": curve[-1],
         **sense(task, model, shuffles),
         **truth(task, row, seed, shuffles),
     }
@@ -360,9 +363,11 @@ def main() -> None:
         except FileNotFoundError as error:
             print(f"{name}: skipped, since {error.filename} is missing", flush=True)
             continue
-        compared = plain(tables_compared(task)) if given.rows == list(ROWS) else {}
+        written = bool(task.knowledge.texts)  # nobody wrote what is true of the cars
+        rows = [title for title in given.rows if written or ROWS[title].known != WRITTEN]
+        compared = plain(tables_compared(task)) if rows == list(ROWS) else {}
         all_figures[name] = {"tables": compared, "rules": {}}
-        for title in given.rows:
+        for title in rows:
             seeds = [plain(measured(task, ROWS[title], seed)) for seed in range(given.seeds)]
             all_figures[name]["rules"][title] = seeds
             print(f"{name}: {title}: AUC {mean([s['auc'] for s in seeds]):.3f}", flush=True)

@@ -259,6 +259,19 @@ def test_both_thresholds_are_those_of_a_search(images: int, known: bool) -> None
     assert apart > 8
 
 
+def test_a_draft_takes_yes_back_and_adds_none() -> None:
+    scores, labels = problem(411)
+    shares, rows = torch.tensor([0.02] * 8 + [0.6] * 8 + [0.0, math.nan] * 4), torch.arange(24)
+    plain, person, drafted = (
+        ThresholdFit(5, *known).fit(rows, scores, labels)
+        for known in ((), (shares,), (shares, True))
+    )
+    assert drafted.upper is not None and person.upper is not None and plain.upper is not None
+    assert torch.equal(drafted.upper, torch.maximum(person.upper, plain.upper))
+    assert (person.upper[:8] > plain.upper[:8]).all(), "fewer are true than the images tell"
+    assert (person.upper[8:16] < plain.upper[8:16]).any(), "a person is obeyed"
+
+
 def test_yes_is_said_of_one_class_if_a_query_names_it() -> None:
     """Half of the images may say yes, and one class in forty is meant."""
     labels = torch.arange(2000) % 40

@@ -74,10 +74,12 @@ class ThresholdFit(NamedTuple):
         levels: how many answers there are, 2, 3 or 5.
         true_shares: (u,) of how many images each text of the universe is true, NaN or 0 if that is
             not known; None if nothing is. Two answers make nothing of it.
+        drafted: whether nobody wrote what is true: such a share takes yes back, and adds none.
     """
 
     levels: int
     true_shares: Float[Tensor, " u"] | None = None
+    drafted: bool = False
 
     def fit(
         self,
@@ -90,7 +92,8 @@ class ThresholdFit(NamedTuple):
         if self.levels == 2:
             return fit_thresholds(scores, labels, weights)
         shares = None if self.true_shares is None else self.true_shares[rows]
-        return fit_graded(scores, labels, weights, shares, self.levels == 5)
+        graded = self.levels == 5
+        return fit_graded(scores, labels, weights, shares, graded, adds=not self.drafted)
 
 
 class _Candidates(NamedTuple):
@@ -134,6 +137,7 @@ def fit_graded(
     true_shares: Float[Tensor, " m"] | None = None,
     certain: bool = True,
     shares: Sequence[float] = FINE_SHARES,
+    adds: bool = True,
 ) -> Thresholds:
     """Return the two thresholds of each of m queries that three answers have, or the four of five.
 
@@ -145,6 +149,7 @@ def fit_graded(
             None if nothing is known.
         certain: whether there are five answers.
         shares: of images that say yes, those to choose from, the largest first.
+        adds: whether `true_shares` may add yes to those that the images alone tell.
     """
     classes = int(labels.max()) + 1
     share = torch.tensor(shares).unsqueeze(1)
@@ -165,7 +170,9 @@ def fit_graded(
         if true_shares is not None:
             wanted = true_shares[place]
             distance = (share.log() - wanted.clamp_min(1e-9).log()).abs().nan_to_num(torch.inf)
-            high = torch.where(wanted > 0, distance.argmin(dim=0), high)  # NaN is not above 0
+            by_truth = distance.argmin(dim=0)
+            by_truth = by_truth if adds else torch.maximum(by_truth, high)
+            high = torch.where(wanted > 0, by_truth, high)  # NaN is not above 0
             low = torch.minimum(low, high)
         high = torch.maximum(low, high)
         lower, upper = _at(candidates.values, low), _at(candidates.values, high)

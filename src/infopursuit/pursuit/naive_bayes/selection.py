@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -124,6 +124,57 @@ def informative_rows(
         allowed: which texts may be chosen; None for all.
     """
     generator = torch.Generator().manual_seed(seed)
+    measured = measured_texts(texts, images, k, generator, allowed)
+    return measured.chosen(k, generator, texts.query_weights)
+
+
+class MeasuredTexts(NamedTuple):
+    """The m texts of a universe that are left after screening, and how n images answer them.
+
+    Attributes:
+        rows: in the universe, sorted.
+        auroc: how well the scores of each text rank the images (`Directions.auroc`).
+        answers: in [0, 1].
+        table: how probable they are in each class.
+        labels: classes 0..c-1 of the images.
+        weights: of the images; None for 1 each.
+    """
+
+    rows: Int[Tensor, " m"]
+    auroc: Float[Tensor, " m"]
+    answers: Float[Tensor, "n m"]
+    table: AnswerTable
+    labels: Int[Tensor, " n"]
+    weights: Float[Tensor, " n"] | None
+
+    def chosen(
+        self, k: int, generator: torch.Generator, query_weights: QueryWeights | None
+    ) -> Int[Tensor, " k"]:
+        """Return the rows of k of the texts, sorted (`chosen_columns`)."""
+        given = self.rows, self.auroc, self.table
+        of_texts = None if query_weights is None else query_weights(*given)
+        columns = chosen_columns(
+            self.answers, self.table, self.labels, self.weights, k, generator, of_texts
+        )
+        return self.rows[columns].sort().values
+
+
+def measured_texts(
+    texts: CandidateTexts,
+    images: TrainingSet,
+    k: int,
+    generator: torch.Generator,
+    allowed: Bool[Tensor, " u"] | None = None,
+) -> MeasuredTexts:
+    """Screen the texts, and fit how images answer those that are left.
+
+    Args:
+        texts: to choose from.
+        images: to measure them on; a sample of many is taken.
+        k: how many will be chosen.
+        generator: draws the sample.
+        allowed: which texts may be chosen; None for all.
+    """
     shown, labels, weights = _shown(images, generator)
     rows = responsive_rows(texts.universe, texts.directions.centre, shown, k, allowed)
     rows = _most_informative_alone(rows, texts, shown, labels, weights, images.cluster)
@@ -131,9 +182,7 @@ def informative_rows(
     answers = rule.answers(shown)
     counts = count_yes(levels_reached(rule, answers), labels, weights)
     table = table_of_counts(rule, *counts, images.moments)
-    query_weights = None if texts.query_weights is None else texts.query_weights(rows, auroc, table)
-    chosen = chosen_columns(answers, table, labels, weights, k, generator, query_weights)
-    return rows[chosen].sort().values
+    return MeasuredTexts(rows, auroc, answers, table, labels, weights)
 
 
 def candidate_rows(

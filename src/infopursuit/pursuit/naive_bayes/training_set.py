@@ -148,15 +148,19 @@ class InMemorySet:
         """How many different rows there are."""
         return len(np.unique(self.keys))
 
-    def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
+    def folds(
+        self, count: int, least: int, draw: int = 0
+    ) -> Iterator[tuple[InMemorySet, InMemorySet]]:
         """Yield rows to learn from and others: each row is among the others once.
 
-        Rows of classes with fewer than `least` keys never are. Rows of one key stay together.
+        Rows of classes with fewer than `least` keys never are. Rows of one key stay together. Which
+        do depends on `draw`, a number below 2**KEY_BITS.
         """
-        counted = key_counts(self.labels.numpy(), self.keys)
+        keys = self.keys ^ draw
+        counted = key_counts(self.labels.numpy(), keys)
         distinct = counted.of_class(np.ones_like(counted.counts), len(self.classes))
         fold = np.where(distinct[counted.classes] < least, -1, counted.ranks() % count)
-        codes = (self.labels.numpy() << KEY_BITS) + self.keys
+        codes = (self.labels.numpy() << KEY_BITS) + keys
         of_row = fold[np.searchsorted(counted.codes, codes)]
         for number in range(count):
             others = of_row == number
