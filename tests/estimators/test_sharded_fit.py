@@ -16,8 +16,8 @@ from infopursuit import InformationPursuitClassifier, InputError
 from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_files, table_writer
 from infopursuit.datasets.labelled_images import EmbeddedShards, Shard
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.naive_bayes import training_set
-from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
+from infopursuit.pursuit.naive_bayes import sharded_set, training_set
+from infopursuit.pursuit.naive_bayes.sharded_set import ShardedSet
 
 CLASSES = ("bee", "cow", "owl")
 GENERATOR = np.random.default_rng(0)
@@ -163,13 +163,13 @@ def test_the_order_in_which_shards_are_done_changes_no_byte(
     small_samples(monkeypatch)
     path = write(tmp_path / "images.parquet", 70)
     first = saved(model().fit(path), tmp_path / "one")
-    monkeypatch.setattr(training_set, "run_shards", backwards)
+    monkeypatch.setattr(sharded_set, "run_shards", backwards)
     assert saved(model().fit(path), tmp_path / "two") == first
 
 
 def small_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training_set, "THRESHOLD_IMAGES", 90)
-    monkeypatch.setattr(training_set, "HELD_OUT", 31)
+    monkeypatch.setattr(sharded_set, "THRESHOLD_IMAGES", 90)
+    monkeypatch.setattr(sharded_set, "HELD_OUT", 31)
     monkeypatch.setattr(training_set, "HELD_OUT_OF_A_CLASS", 15)
     monkeypatch.setattr(training_set, "SCREENED_IMAGES", 40)
     monkeypatch.setattr(training_set, "SCREENED_OF_A_CLASS", 2)

@@ -25,7 +25,7 @@ from infopursuit.estimators.base import DecidingClassifier
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.pursuit.answers.rules import LEVELS
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
+from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.fitting import Fitted, Split, fit_pursuit
 from infopursuit.questions.knowledge import ClassKnowledge, Knowledge
@@ -154,7 +154,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             InputError, ValueError: a setting or an input is malformed.
         """
         wishes, seed = self._checked_settings(), seed_of(self.random_state)
-        shards = ShardedSet.of(X)
+        shards = TrainingSet.in_shards(X)
         self._check_teaching(annotations, certified, reference_embeddings)
         self.columns_ = memory = None
         if shards is not None:

@@ -33,7 +33,7 @@ from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
-from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
+from infopursuit.pursuit.naive_bayes.sharded_set import ShardedSet
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings

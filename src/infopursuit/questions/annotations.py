@@ -73,7 +73,7 @@ def fit_annotations(
     places = np.flatnonzero(answered)
     images = rows.take(torch.from_numpy(places)).float().numpy()
     groups = np.unique(labels[places], return_inverse=True)[1]
-    score_map = TextDirections(reference, within).maps[0]
+    score_map = TextDirections(reference, within, len(np.unique(labels))).maps[0]
     row_of = {normalize(text): row for row, text in enumerate(texts.texts)}
     fitted: dict[int, Annotated] = {}
     names, embeddings, few = list(texts.texts), [np.asarray(texts.embeddings)], []

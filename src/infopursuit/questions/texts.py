@@ -233,7 +233,7 @@ class TextsOnImages:
         thresholds = ThresholdFit(levels, shares, by_clip)
         self.candidates = CandidateTexts(
             self.texts.unit_matrix,
-            TextDirections(source.reference, data.moments.discounted, truth),
+            TextDirections(source.reference, data.moments.discounted, len(data.classes), truth),
             # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
             thresholds._replace(levels=min(thresholds.levels, 3)),
             weights,

@@ -26,7 +26,7 @@ from infopursuit.clip.embed_tables import Chunk, ChunkFolder
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import RayCluster, Workers, run_shards
 from infopursuit.pipeline.params import load_params
-from infopursuit.pursuit.naive_bayes.training_set import ShardedSet
+from infopursuit.pursuit.naive_bayes.sharded_set import ShardedSet
 from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import Sampling
 from infopursuit.queries.language_models.openai_server import OpenAIServer

@@ -11,13 +11,17 @@ from torch.nn.functional import normalize
 
 from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
 from infopursuit.pursuit.answers.directions import (
-    STRENGTHS,
+    CLASS_DISCOUNT,
+    CLASS_DISCOUNT_OF_FEW,
+    FEW_CLASSES,
+    OTHER_STRENGTHS,
     ScoreMap,
     TextDirections,
     fit_score_map,
     fit_score_maps,
     ranked_pairs,
     score_scatter,
+    usual_strength,
 )
 from infopursuit.pursuit.answers.moments import class_moments
 from tests.pursuit.answers.drawn import drawn, unit
@@ -35,7 +39,7 @@ def scatter_within(images: Tensor, labels: Tensor) -> Tensor:
 
 
 def fitted(universe: Tensor, within: Tensor) -> ScoreMap:
-    return fit_score_map(UnitMatrix(universe, "texts"), within)
+    return fit_score_map(UnitMatrix(universe, "texts"), within, FEW_CLASSES + 1)
 
 
 def test_the_map_is_the_inverse_of_identity_and_scatters() -> None:
@@ -77,6 +81,15 @@ def test_a_score_depends_on_its_own_text_alone_and_discounts_what_texts_share() 
     assert score_map.directions(universe)[:, 0].abs().mean() < 0.95 * plain[:, 0].abs().mean()
 
 
+def test_the_scatter_within_few_classes_is_discounted_less() -> None:
+    universe, within = UnitMatrix(unit(40, 6), "texts"), torch.diag(torch.arange(1.0, 7)).double()
+    few, more = (fit_score_map(universe, within, FEW_CLASSES + each) for each in (0, 1))
+    scatters = [torch.linalg.inv(each.discount.double()) for each in (few, more)]
+    of_images = within / within.diagonal().mean()
+    expected = (CLASS_DISCOUNT - CLASS_DISCOUNT_OF_FEW) * of_images
+    torch.testing.assert_close(scatters[1] - scatters[0], expected, atol=1e-5, rtol=1e-4)
+
+
 def test_nothing_to_discount_is_the_identity() -> None:
     """One text, and images that equal their class: no scatter, no division by zero."""
     score_map = fitted(unit(1, 4), torch.zeros(4, 4, dtype=torch.float64))
@@ -90,9 +103,11 @@ def test_each_text_has_the_strength_with_the_largest_auroc(known: bool) -> None:
     images = normalize(drawn(CLASSES, 16)[labels] + 0.7 * drawn(180, 16, seed=1), dim=1)
     within, texts = scatter_within(images, labels), normalize(drawn(20, 16, seed=2) + 0.5, dim=1)
     universe = UnitMatrix(texts, "texts")
-    fit = TextDirections(universe, within, (lambda rows: TRUTH[:, rows]) if known else None)
+    fit = TextDirections(
+        universe, within, CLASSES, (lambda rows: TRUTH[:, rows]) if known else None
+    )
     directions = fit.fitted(ROWS, texts, images, labels)
-    maps = fit_score_maps(universe, within, STRENGTHS)
+    maps = fit_score_maps(universe, within, [usual_strength(CLASSES), *OTHER_STRENGTHS])
     chosen = set()
     for row in ROWS.tolist():
         truth = TRUTH[labels, row].numpy()

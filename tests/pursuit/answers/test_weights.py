@@ -32,7 +32,7 @@ def table(images: Tensor, labels: Tensor, weights: Tensor | None) -> list[Tensor
 
 def directions(images: Tensor, labels: Tensor, weights: Tensor | None) -> Iterable[Tensor]:
     texts, within = unit(9, 6, seed=7), torch.eye(6, dtype=torch.float64)
-    fit = TextDirections(UnitMatrix(texts, "texts"), within, lambda rows: TRUTH[:, rows])
+    fit = TextDirections(UnitMatrix(texts, "texts"), within, 8, lambda rows: TRUTH[:, rows])
     return fit.fitted(torch.arange(9), texts, images, labels, weights)
 
 

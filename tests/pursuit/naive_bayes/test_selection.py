@@ -18,8 +18,7 @@ from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.answers.thresholds import ThresholdFit
-from infopursuit.pursuit.naive_bayes import selection, training_set
-from infopursuit.pursuit.naive_bayes import training_set as module
+from infopursuit.pursuit.naive_bayes import selection, sharded_set, training_set
 from infopursuit.pursuit.naive_bayes.selection import (
     FAINT,
     CandidateTexts,
@@ -27,12 +26,12 @@ from infopursuit.pursuit.naive_bayes.selection import (
     informative_rows,
     responsive_rows,
 )
+from infopursuit.pursuit.naive_bayes.sharded_set import SmallestKeys
 from infopursuit.pursuit.naive_bayes.training_set import (
     EQUAL_ROWS,
     HELD_OUT_OF_A_CLASS,
     InMemorySet,
     KeyCounts,
-    SmallestKeys,
     even_shares,
     held_out_by_content,
     key_counts,
@@ -65,7 +64,7 @@ def informative(
 ) -> Tensor:
     universe, rows = UnitMatrix(texts, "texts"), UnitMatrix(images, "images")
     data = InMemorySet(rows, labels, None, np.arange(int(labels.max()) + 1))
-    directions = TextDirections(universe, data.moments.within)
+    directions = TextDirections(universe, data.moments.within, len(data.classes))
     counts = None if query_weights is None else lambda rows, *_: query_weights[rows]
     candidates = CandidateTexts(universe, directions, ThresholdFit(3), counts)
     return informative_rows(candidates, data, k, 0, allowed)
@@ -143,7 +142,7 @@ def test_a_large_universe_is_screened_for_the_texts_most_informative_alone(
     universe = UnitMatrix(texts, "texts")
     source = SharedEmbeddings(universe.values)
     within = class_moments(Matrix(images).blocks(), labels).within
-    directions = TextDirections(universe, within)
+    directions = TextDirections(universe, within, 9)
     rows = torch.arange(3, 100)
     query_weights = torch.ones(100)
     query_weights[40:] = 0.01
@@ -213,7 +212,7 @@ def of_class(found: KeyCounts, label: int) -> dict[int, int]:
 def test_the_smallest_keys_are_those_of_all_images_at_once(
     shard: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MERGED_FROM", 20)
+    monkeypatch.setattr(sharded_set, "MERGED_FROM", 20)
     most = np.array([3, 10, 0, 1000])
     gathered = SmallestKeys(most)
     for start in range(0, 500, shard):

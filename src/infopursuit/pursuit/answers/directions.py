@@ -30,9 +30,10 @@ from infopursuit.datasets.matrix import UnitMatrix
 # Strengths of the discount against the identity, each scatter scaled to a mean variance of one
 # (lab/findings.md, "Scores").
 TEXT_DISCOUNT, CLASS_DISCOUNT = 0.1, 0.1
-# Strengths of the discounts of texts and classes to choose from; the usual ones first.
-STRENGTHS = (
-    (TEXT_DISCOUNT, CLASS_DISCOUNT),
+# Of so few classes the scatter within them is discounted less (lab/findings.md, "Few classes").
+FEW_CLASSES, CLASS_DISCOUNT_OF_FEW = 5, 0.03
+# Strengths of the discounts of texts and classes to choose from beside the usual ones.
+OTHER_STRENGTHS = (
     (0.0, 0.0),
     (0.03, 0.03),
     (0.1, 0.0),
@@ -61,14 +62,20 @@ class ScoreMap(NamedTuple):
         return functional.normalize((texts - self.centre) @ self.discount, dim=1)
 
 
-def fit_score_map(universe: UnitMatrix, within: Float[Tensor, "d d"]) -> ScoreMap:
+def usual_strength(classes: int) -> tuple[float, float]:
+    """Return how much the scatter of texts, and that within c classes, are discounted."""
+    return TEXT_DISCOUNT, CLASS_DISCOUNT_OF_FEW if classes <= FEW_CLASSES else CLASS_DISCOUNT
+
+
+def fit_score_map(universe: UnitMatrix, within: Float[Tensor, "d d"], classes: int) -> ScoreMap:
     """Return the mean text of a universe, and what to discount by it and by the training images.
 
     Args:
         universe: all texts.
         within: scatter of the images around the means of their classes (`ClassMoments.discounted`).
+        classes: c, how many there are.
     """
-    return fit_score_maps(universe, within, [(TEXT_DISCOUNT, CLASS_DISCOUNT)])[0]
+    return fit_score_maps(universe, within, [usual_strength(classes)])[0]
 
 
 def fit_score_maps(
@@ -130,13 +137,19 @@ class TextDirections:
     Args:
         reference: the texts that scores are relative to.
         within: scatter of the training images around the means of their classes.
+        classes: c, how many there are.
         truth: what texts are true of; None if nothing is known.
     """
 
     def __init__(
-        self, reference: UnitMatrix, within: Float[Tensor, "d d"], truth: Truth | None = None
+        self,
+        reference: UnitMatrix,
+        within: Float[Tensor, "d d"],
+        classes: int,
+        truth: Truth | None = None,
     ) -> None:
-        self.maps = fit_score_maps(reference, within, STRENGTHS if truth else STRENGTHS[:1])
+        others = OTHER_STRENGTHS if truth else ()
+        self.maps = fit_score_maps(reference, within, [usual_strength(classes), *others])
         self.truth = truth
 
     @property

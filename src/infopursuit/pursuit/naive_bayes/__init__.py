@@ -4,5 +4,6 @@ model.py       the classifier (naive Bayes), the querier (information gain), red
 fit.py         rates from training images, tempering from held-out ones
 selection.py   the queries whose answers tell most of the class together
 sufficient.py  the few answers of an image that lead to the same class as all
-training_set.py  the images to fit on, in memory or in shards
+training_set.py  the rows to fit on
+sharded_set.py   images to fit on that are read a shard at a time
 """

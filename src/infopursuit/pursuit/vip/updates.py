@@ -241,7 +241,7 @@ def fit_threshold_rule(
     Scores are relative to what the texts of `universe` have in common.
     """
     scatter = class_moments(images.blocks(), labels).discounted
-    directions = fit_score_map(universe, scatter).directions(queries)
+    directions = fit_score_map(universe, scatter, int(labels.max()) + 1).directions(queries)
     scores = images.tensor() @ directions.T
     found = ThresholdFit(levels).fit(torch.arange(len(queries)), scores, labels)
     return ThresholdAnswers(directions, *found.cuts)
