@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     )
     from infopursuit.pursuit.explanation import Explanation as Explanation
     from infopursuit.pursuit.stopping import StoppingRule as StoppingRule
+    from infopursuit.questions.columns import TableQuestions as TableQuestions
 
     __version__: str
 
@@ -41,6 +42,7 @@ _HOMES = {
     "InformationPursuitClassifier": "infopursuit.estimators.naive_bayes",
     "InputError": "infopursuit.core.errors",
     "StoppingRule": "infopursuit.pursuit.stopping",
+    "TableQuestions": "infopursuit.questions.columns",
     "VariationalInformationPursuit": "infopursuit.estimators.variational",
     "fit": "infopursuit.estimators.pictures",
     "load": "infopursuit.estimators.loading",

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 from infopursuit.datasets.matrix import Matrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns, check_numbers
 from infopursuit.estimators.base import PursuitClassifier, column_names
-from infopursuit.questions.columns import ColumnSource
+from infopursuit.questions.columns import TableQuestions
 from infopursuit.questions.labels import refuse_complex, refuse_missing
 from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.wishes import Wishes
@@ -38,11 +38,8 @@ class Inputs(PursuitClassifier):
         """Return the rows of a table, their labels, and where questions about them come from."""
         self.columns_ = TableColumns.of(X)
         rows, y = self._checked(X, y, reset=True)
-        if (own := self._own_source()) is not None:
-            return rows, y, own
-        source = ColumnSource(self._table_columns())
-        source.check(wishes)
-        return rows, y, source
+        source = self._own_source() or TableQuestions()
+        return rows, y, source.on_columns(self._table_columns(), wishes)
 
     def _table(self, X: Any) -> Matrix:
         return self._checked(X, "no_validation", reset=False)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -36,6 +37,8 @@ from infopursuit.texts.knowledge import KnowledgeTable
 BUDGET = 128
 # How far words explain the answers is measured on the FIRST questions to this many rows.
 SHOWN, FIRST = 1024, 10
+# Rates other than counted ones are considered if there are this many different rows.
+FEWEST_FITTED = 256
 
 
 class Split(NamedTuple):
@@ -91,13 +94,14 @@ def fit_pursuit(
         wishes: which there are to be.
         split: rows to learn from, and to calibrate on.
         seed: of all samples.
-        rates: `counted`, or `fitted` to tell the classes apart.
+        rates: `counted`; `fitted` or `asked` to tell the classes apart; `auto` for the best.
         stop: the rule by which held-out rows are asked.
 
     Raises:
         InputError: a wish cannot be met.
     """
     train, held_out, classes = split.train, split.held_out, split.train.classes
+    source, rates, crossed, chosen = best_way(source, rates, wishes, train, seed)
     questions = source.choose(train, wishes, seed)
     querier, k = _counted(questions, train, seed, rates), len(questions.queries)
     rule, table, noun = questions.rule, querier.table, questions.rule.noun
@@ -115,9 +119,7 @@ def fit_pursuit(
         familiarity = Familiarity(table, rule.answers(kept))
     few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
     if few and split.may_hold_out:
-        for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
-            asked = source.choose(rest, wishes, seed)
-            predicted.append(_answered(_counted(asked, rest, seed, rates), asked.rule, others))
+        predicted += crossed or _crossed(source, rates, wishes, train, seed)
         if not predicted and k:
             warnings.warn(
                 f"{train.distinct} different {noun}s of {len(classes)} classes are too few to "
@@ -137,7 +139,7 @@ def fit_pursuit(
         tuple(questions.queries),
         names,
         rule.final,
-        InformationGain(table, querier.query_weights, querier.redundant),
+        querier.on(table),
         NaiveBayes(table),
         questions.first,
         familiarity,
@@ -145,7 +147,7 @@ def fit_pursuit(
         questions.words,
         source.wording(questions.queries, names),
     )
-    facts = {**split.facts, **questions.facts, **source.facts(questions.queries)}
+    facts = {**split.facts, **questions.facts, **source.facts(questions.queries), **chosen}
     if questions.explained is not None:
         some = (train if held_out is None else held_out).sample(SHOWN, seed).rows.tensor()
         facts["words"] = questions.explained(table, pursuit.roll_out(some, min(FIRST, k)))
@@ -158,10 +160,78 @@ def fit_pursuit(
     return Fitted(pursuit, facts, None if known is None else known())
 
 
+class Way(NamedTuple):
+    """How the questions are chosen and their evidence is fitted.
+
+    Attributes:
+        source: of the questions.
+        rates: `counted`, `fitted` or `asked`.
+        crossed: parts of the training rows, predicted by fits on the others; None if there was
+            nothing to choose.
+        facts: for the provenance.
+    """
+
+    source: QuestionSource
+    rates: str
+    crossed: list[HeldOut] | None
+    facts: dict[str, Any]
+
+
+def best_way(
+    source: QuestionSource, rates: str, wishes: Wishes, train: TrainingSet, seed: int
+) -> Way:
+    """Return the variant of a source, and then the rates, with the least log-loss.
+
+    Each part of the training rows is predicted by a fit on the others. Rates other than counted
+    ones need FEWEST_FITTED different rows; the questions of a source without a choice take no time.
+    """
+    options = [rates] if rates != "auto" else list(source.rates)
+    variants = source.variants(train)
+    if len(options) > 1 and train.distinct < FEWEST_FITTED:
+        options = options[:1]
+    if len(options) == len(variants) == 1:
+        facts = {"rates": options[0]} if rates == "auto" and len(source.rates) > 1 else {}
+        return Way(variants[0], options[0], None, facts)
+    spread = spread_by(train.total / len(train.classes))
+    losses: dict[str, float] = {}
+    best: tuple[float, QuestionSource, str, list[HeldOut]] | None = None
+
+    def look(variant: QuestionSource, way: str) -> None:
+        nonlocal best
+        crossed = _crossed(variant, way, wishes, train, seed)
+        told = [each for each in crossed if each.answers.shape[1]]
+        loss = fit_tempering(told, BUDGET, spread)[1] if told else math.inf
+        losses[" ".join([way, *variant.facts([]).values()])] = loss
+        if best is None or loss < best[0]:
+            best = loss, variant, way, crossed
+
+    for variant in variants:
+        look(variant, options[0])
+    assert best is not None
+    for way in options[1:]:
+        look(best[1], way)
+    _, source, way, crossed = best
+    return Way(source, way, crossed, {"rates": way, "log_losses": losses})
+
+
+def _crossed(
+    source: QuestionSource, rates: str, wishes: Wishes, train: TrainingSet, seed: int
+) -> list[HeldOut]:
+    """Return each of FOLDS parts of the training rows, predicted by a fit on the others."""
+    crossed = []
+    for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
+        asked = source.choose(rest, wishes, seed)
+        crossed.append(_answered(_counted(asked, rest, seed, rates), asked.rule, others))
+    return crossed
+
+
 def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> InformationGain:
     """Return the querier with the untempered rates of training rows."""
     querier = questions.querier(data.table(questions.rule))
-    return querier if rates == "counted" else with_fitted_rates(querier, questions.rule, data, seed)
+    if rates == "counted" or not len(questions.queries):
+        return querier
+    fit = with_fitted_rates if rates == "fitted" else with_asked_rates
+    return fit(querier, questions.rule, data, seed)
 
 
 def _answered(querier: InformationGain, rule: AnswerRule, rows: InMemorySet) -> HeldOut:
@@ -183,4 +253,16 @@ def with_fitted_rates(
         fitted *= (1 - gaps) / fitted.sum(dim=0)
         fitted[gap] = gaps
         table = replace(table, log_likelihood=fitted.log())
-    return InformationGain(table, counted.query_weights, counted.redundant)
+    return counted.on(table)
+
+
+def with_asked_rates(
+    counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
+) -> InformationGain:
+    """Return the querier with rates that are fitted on what it asks of at most FITTED_ON rows."""
+    from infopursuit.pursuit.naive_bayes.asked import fit_asked
+
+    shown = data.sample(FITTED_ON, seed)
+    answers = rule.answers(shown.rows.tensor())
+    table = fit_asked(counted, answers, shown.labels, shown.weights, seed, not rule.has_gaps)
+    return counted.on(table)

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain
@@ -61,9 +62,23 @@ class QuestionSource(ABC):
 
     Attributes:
         of_tables: whether they are about rows of a table, not about embeddings.
+        rates: what the setting `rates="auto"` chooses from.
     """
 
     of_tables: ClassVar[bool] = False
+    rates: ClassVar[tuple[str, ...]] = ("counted",)
+
+    def on_columns(self, names: TableColumns, wishes: Wishes) -> QuestionSource:
+        """Return the same for a table with these columns.
+
+        Raises:
+            InputError: it is about other columns.
+        """
+        return self
+
+    def variants(self, data: TrainingSet) -> Sequence[QuestionSource]:
+        """Return sources of which `fit` takes the one that predicts other rows best."""
+        return [self]
 
     @abstractmethod
     def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:

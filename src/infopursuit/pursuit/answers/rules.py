@@ -22,6 +22,7 @@ from torch import Tensor
 from infopursuit.pursuit.parts import Expected, Sizes
 
 Rule = TypeVar("Rule", bound="AnswerRule")
+Values = TypeVar("Values", bound="ColumnValues")
 
 NOT_SURE = 0.5
 # Answers in words. Of two and three answers, no and yes are firm.
@@ -303,7 +304,7 @@ class ColumnValues(ColumnAnswers):
         }
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> ColumnValues:
+    def from_tensors(cls: type[Values], tensors: Mapping[str, Tensor]) -> Values:
         """Return the rule that `tensors` gave."""
         return cls(tensors["columns"], tensors["cuts"], tensors["numeric"] > 0)
 
@@ -334,6 +335,14 @@ class ColumnValues(ColumnAnswers):
         """Return the levels of the cells of a question, in their order."""
         cells = int(self.cells[query])
         return [*range((cells + 1) // 2), *range(self.levels - cells // 2, self.levels)]
+
+
+@dataclass(frozen=True)
+class TellingGaps(ColumnValues):
+    """The same, but that there is no value is an answer with rates of its own in each class."""
+
+    kind: ClassVar[str] = "values_or_none"
+    has_gaps: ClassVar[bool] = False
 
 
 def minmax_answers(scores: Float[Tensor, "b k"], hard: bool = True) -> Float[Tensor, "b k"]:

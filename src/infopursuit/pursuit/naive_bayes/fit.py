@@ -177,7 +177,8 @@ def value_rates(
 
     Two rows spread like all rows of the column are added to each class. Neighbouring intervals of
     numbers share their rows, if there are at least FEWEST_NEIGHBOURS. A gap is as probable in every
-    class, so that it tells nothing and a column with many gaps is worth less.
+    class, so that it tells nothing and a column with many gaps is worth less; if gaps tell, each
+    class has its own share of them, drawn towards that of all rows by two rows.
     """
     v, c = rule.levels, len(totals)
     above = sums.view(c, v - 1, -1)
@@ -195,9 +196,13 @@ def value_rates(
             found = found @ near
         found = found + PSEUDO_IMAGES * pooled
         found = (found / found.sum(dim=1, keepdim=True)).clamp_min(2 * LEAST / len(levels))
-        gaps = (counts[:, v // 2, query].sum() / totals.sum()).clamp(LEAST, MOST)
+        gaps = counts[:, v // 2, query].sum() / totals.sum()
+        if not rule.has_gaps:
+            of_class = counts[:, v // 2, query : query + 1] + PSEUDO_IMAGES * gaps
+            gaps = of_class / (totals + PSEUDO_IMAGES)
+        gaps = gaps.clamp(LEAST, MOST)
         rates[:, levels, query] = (1 - gaps) * found / found.sum(dim=1, keepdim=True)
-        rates[:, v // 2, query] = gaps
+        rates[:, v // 2, query] = gaps.squeeze()
     return rates.permute(1, 2, 0).contiguous()
 
 
@@ -437,7 +442,7 @@ def fit_rates(
         rows = torch.cat([long, asked[short]])
         mask = torch.cat([torch.ones(len(long), k), _prefixes(orders[short], k, generator)])
         table = logits.log_softmax(dim=0)
-        evidence = _evidence(table, prior, level[rows], mask * known[rows])
+        evidence = evidence_of(table, prior, level[rows], mask * known[rows])
         divisor = 1 + mask.sum(dim=1, keepdim=True) / ASSUMED
         losses = functional.cross_entropy(evidence / divisor, labels[rows], reduction="none")
         loss = (losses * weights[rows]).sum() / weights[rows].sum()
@@ -460,7 +465,7 @@ def _prefixes(
     return torch.zeros(len(orders), k).scatter_(1, orders, inside)
 
 
-def _evidence(
+def evidence_of(
     table: Float[Tensor, "v k c"],
     prior: Float[Tensor, " c"],
     level: UInt8[Tensor, "b k"],

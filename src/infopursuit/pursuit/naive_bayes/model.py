@@ -199,6 +199,10 @@ class InformationGain:
         redundant = None if self.redundant is None else self.redundant.select(columns)
         return InformationGain(self.table.select(columns), weights, redundant)
 
+    def on(self, table: AnswerTable) -> InformationGain:
+        """Return the same querier with another table of the same queries."""
+        return InformationGain(table, self.query_weights, self.redundant)
+
     def tensors(self) -> dict[str, Tensor]:
         """Return query weights and redundant pairs, if any, by the names that saved models use.
 
