@@ -16,7 +16,6 @@ from infopursuit.pursuit.answers.columns import (
     value_words,
     values_named,
 )
-from infopursuit.pursuit.answers.rules import TellingGaps
 from infopursuit.pursuit.naive_bayes.selection import credit_of
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.questions.source import Questions, QuestionSource
@@ -76,9 +75,7 @@ class TableQuestions(QuestionSource):
     def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
         """Return questions for the values of the columns given, or of those that tell most."""
         data, names = cast(InMemorySet, data), cast(TableColumns, self.names)
-        rule = column_values(data.rows.tensor(), names, data.weights)
-        if self.gaps == "tells":
-            rule = TellingGaps(rule.columns, rule.cuts, rule.numeric)
+        rule = column_values(data.rows.tensor(), names, data.weights, self.gaps == "tells")
         texts = value_texts(rule, names)
         first = [] if wishes.first is None else [wishes.first]
         kept = sorted(set(values_named([*first, *wishes.keep], rule, names)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -187,7 +187,7 @@ def best_way(
     """
     options = [rates] if rates != "auto" else list(source.rates)
     variants = source.variants(train)
-    if len(options) > 1 and train.distinct < FEWEST_FITTED:
+    if len(options) > 1 and len(np.unique(cast(InMemorySet, train).checksums)) < FEWEST_FITTED:
         options = options[:1]
     if len(options) == len(variants) == 1:
         facts = {"rates": options[0]} if rates == "auto" and len(source.rates) > 1 else {}
@@ -264,5 +264,4 @@ def with_asked_rates(
 
     shown = data.sample(FITTED_ON, seed)
     answers = rule.answers(shown.rows.tensor())
-    table = fit_asked(counted, answers, shown.labels, shown.weights, seed, not rule.has_gaps)
-    return counted.on(table)
+    return fit_asked(counted, answers, shown.labels, shown.weights, seed, not rule.has_gaps)

@@ -12,7 +12,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import distinct_numbers
 from infopursuit.datasets.table_columns import TableColumns
-from infopursuit.pursuit.answers.rules import NO_CUT, ColumnValues
+from infopursuit.pursuit.answers.rules import NO_CUT, ColumnValues, TellingGaps
 
 # A question that shows the value of a column of numbers names one of this many intervals.
 CELLS = 12
@@ -40,25 +40,31 @@ def _even_cuts(
 
 
 def column_values(
-    table: Float[Tensor, "n d"], names: TableColumns, weights: Float[Tensor, " n"] | None = None
+    table: Float[Tensor, "n d"],
+    names: TableColumns,
+    weights: Float[Tensor, " n"] | None = None,
+    gaps_tell: bool = False,
 ) -> ColumnValues:
     """Return a question for each column of a float64 table that is not constant: its value.
 
-    Each category is a cell; a column of numbers has at most CELLS, of about as many rows each.
+    Each category is a cell; a column of numbers has at most CELLS, of about as many rows each. If
+    gaps tell, a column of one value and gaps is not constant.
     """
     columns: list[int] = []
     cuts: list[list[float]] = []
     for column, kinds in enumerate(names.categories):
         found = _even_cuts(table[:, column].numpy(), weights, CELLS - 1)
-        if found:
+        gaps = table[:, column].isnan()
+        if found or (gaps_tell and gaps.any() and not gaps.all()):
             columns.append(column)
-            last = max(len(kinds or ()), 2) - 1
+            last = len(kinds) - 1 if kinds else 1
             cuts.append(found if kinds is None else [code + 0.5 for code in range(last)])
     padded = torch.full((len(cuts), max(map(len, cuts), default=1)), NO_CUT, dtype=torch.float64)
     for row, found in zip(padded, cuts, strict=True):
         row[: len(found)] = torch.tensor(found, dtype=torch.float64)
     numeric = torch.tensor([names.categories[column] is None for column in columns]).bool()
-    return ColumnValues(torch.tensor(columns, dtype=torch.long), padded, numeric)
+    kind = TellingGaps if gaps_tell else ColumnValues
+    return kind(torch.tensor(columns, dtype=torch.long), padded, numeric)
 
 
 def value_texts(questions: ColumnValues, names: TableColumns) -> list[str]:
@@ -89,6 +95,8 @@ def value_words(questions: ColumnValues, names: TableColumns | None) -> tuple[tu
 
 
 def _intervals(cuts: list[float]) -> list[str]:
+    if not cuts:  # one number, or a gap
+        return ["a number"]
     ends = distinct_numbers(cuts)
     return [interval(ends, cell, cell) for cell in range(len(ends) + 1)]
 

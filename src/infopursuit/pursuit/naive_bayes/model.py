@@ -191,17 +191,30 @@ class InformationGain:
         """Return the same querier on a device."""
         weights = None if self.query_weights is None else self.query_weights.to(device)
         redundant = None if self.redundant is None else self.redundant.to(device)
-        return InformationGain(self.table.to(device), weights, redundant)
+        return self._with(self.table.to(device), weights, redundant)
 
     def select(self, columns: Int[Tensor, " m"]) -> InformationGain:
         """Return the querier of m of the queries."""
         weights = None if self.query_weights is None else self.query_weights[columns]
         redundant = None if self.redundant is None else self.redundant.select(columns)
-        return InformationGain(self.table.select(columns), weights, redundant)
+        return self._with(self.table.select(columns), weights, redundant)
 
     def on(self, table: AnswerTable) -> InformationGain:
         """Return the same querier with another table of the same queries."""
-        return InformationGain(table, self.query_weights, self.redundant)
+        return self._with(table, self.query_weights, self.redundant)
+
+    def weighing(self, worth: Float[Tensor, " k"]) -> InformationGain:
+        """Return the same querier with these query weights."""
+        return self._with(self.table, worth, self.redundant)
+
+    def _with(
+        self,
+        table: AnswerTable,
+        query_weights: Float[Tensor, " k"] | None,
+        redundant: RedundantQuestions | None,
+    ) -> InformationGain:
+        """Return a querier of the same kind; a subclass keeps what else it has."""
+        return InformationGain(table, query_weights, redundant)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return query weights and redundant pairs, if any, by the names that saved models use.

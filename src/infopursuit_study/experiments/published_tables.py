@@ -1,0 +1,234 @@
+"""Accuracy by the number of questions on tables with published results of others.
+
+    python -m infopursuit_study.experiments.published_tables FOLDER [--only spambase]
+
+FOLDER has diagnosis/{dxy,mz4}-{train,test}.json and tables/{spambase,wbcatt}*.parquet, which are
+not part of the repository; what is not there is left out, and a line says so. Writes
+artifacts/benchmarks/published_tables.md and .json, after each part.
+
+What cannot be compared. **Dxy and MZ-4** (consultations): the patient is simulated as in the papers:
+the self-report is known, and a question is answered from what the patient said when asked, else
+with "not sure". But whether their splits are these is not known, and each paper has a simulator of
+its own; DxFormer's own table could not be read here. Of 104 and 345 test cases, 95 % intervals are
+eight and five points wide on both sides. A model of four hundred consultations is no doctor.
+**Spambase**: the published figures are of another random split of the same shares.
+
+Every setting is the default, which `fit` chooses on training rows; nothing is chosen on test rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold
+
+from infopursuit.core.numbers import Proportion, table
+from infopursuit.estimators.base import rows_of
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.pursuit.stopping import DEFAULT_STOP
+
+OUT = Path("artifacts/benchmarks")
+SEEDS = 5
+SAID = {"1": True, "0": False, "2": None}
+PUBLISHED = {  # accuracy / questions, by the README of OpenMedicalChatBox
+    "dxy": "self-report .682, Flat-DQN .731 / 2.0, KR-DS .740 / 5.7, REFUEL .721 / 3.1, "
+    "GAMP .731 / 2.8, HRL .779 / 8.6, all symptoms .846",
+    "mz4": "self-report .671, Flat-DQN .681, KR-DS .678, REFUEL .716 / 5.0, GAMP .644, "
+    "HRL .735 / 5.1, all symptoms .755",
+}
+GDFS = {1: "82.74 / 78.48", 3: "92.62 / 85.76", 5: "95.76 / 90.87", 10: "96.92 / 92.17",
+        15: "97.99 / 93.37", 25: "97.97 / 93.80"}  # fmt: skip
+Part = tuple[list[str], list[list[object]], dict[str, Any]]
+
+
+def consultations(folder: Path, name: str) -> Part:
+    """Measure the diagnosis of patients who say some symptoms unasked, and answer for others."""
+    cases = {
+        part: json.loads((folder / f"diagnosis/{name}-{part}.json").read_text(encoding="utf-8"))
+        for part in ("train", "test")
+    }
+    symptoms = sorted({each for case in cases["train"] for each in said(case)})
+    X = {
+        part: pd.DataFrame(
+            [[SAID.get(said(case).get(each, "")) for each in symptoms] for case in some],
+            columns=symptoms,
+            dtype=object,
+        )
+        for part, some in cases.items()
+    }
+    y = {part: np.array([case["label"] for case in some]) for part, some in cases.items()}
+    rows, figures, shown = [], {}, (0, 2, 3, 5, 8, 10)
+    for rates in ("auto", "counted", "asked"):
+        began = time.perf_counter()
+        model = InformationPursuitClassifier(n_queries=len(symptoms), rates=rates)
+        model.fit(X["train"], y["train"])
+        seconds = time.perf_counter() - began
+        asked = [query.removesuffix("?") for query in model.queries_]
+        known, told = (
+            torch.tensor([[each in case[key] for each in asked] for case in cases["test"]])
+            for key in ("exp_sxs", "imp_sxs")
+        )
+        tensor, pursuit = rows_of(model, X["test"]).tensor(), model.pursuit_
+        course = pursuit.roll_out(tensor, min(20, len(asked)), known=known)
+        truth = torch.from_numpy(np.searchsorted(model.classes_, y["test"]))
+        right = course.posteriors.argmax(dim=2) == truth.unsqueeze(1)
+        ending = pursuit.ask_until(pursuit.answers(tensor), DEFAULT_STOP, known=known)
+        at_stop = Proportion(int((ending.posterior.argmax(dim=1) == truth).sum()), len(truth))
+        everything = float(model.accuracy_by_budget(X["test"], y["test"])[-1])
+        found = {
+            t: told.gather(1, course.order[:, :t].clamp_min(0)).sum().item() / told.sum().item()
+            for t in shown
+        }
+        curve = {t: Proportion(int(right[:, t].sum()), len(truth)) for t in range(right.shape[1])}
+        rows.append(
+            [
+                f"{name}, {rates}",
+                *(
+                    str(curve[t]) if t in (0, 5, 8) else f"{100 * share(curve[t]):.1f}"
+                    for t in shown
+                ),
+                f"{at_stop} after {ending.length.double().mean():.1f}",
+                f"{100 * everything:.1f}",
+                " ".join(f"{100 * found[t]:.0f}" for t in shown[1:]),
+                f"{seconds:.0f}",
+            ]
+        )
+        figures[rates] = {
+            "accuracy": [share(each) for each in curve.values()],
+            "at_stop": share(at_stop),
+            "turns": ending.length.double().mean().item(),
+            "all": everything,
+            "recall": found,
+            "seconds": seconds,
+            "chosen": {key: model.provenance_.get(key) for key in ("gaps", "rates", "log_losses")},
+        }
+    rows.append([f"{name}, published", PUBLISHED[name], *[""] * (len(shown) + 3)])
+    header = ["", *(f"after {t}" for t in shown), "at the stop", "all symptoms",
+              "% of symptoms found", "seconds"]  # fmt: skip
+    header[1] = "self-report alone"
+    return header, rows, figures
+
+
+def said(case: dict[str, Any]) -> dict[str, str]:
+    """Return all that a patient says, unasked and asked."""
+    return {**case["imp_sxs"], **case["exp_sxs"]}
+
+
+def share(of: Proportion) -> float:
+    """Return the share of right answers."""
+    return of.right / of.given
+
+
+def mails(folder: Path) -> Part:
+    """Measure Spambase: AUROC / accuracy by questions, means of SEEDS splits."""
+    X = pd.read_parquet(folder / "tables/spambase.parquet")
+    y = X.pop("Outcome").to_numpy()
+    rows, figures = [], {}
+    for rates in ("auto", "counted", "fitted", "asked"):
+        runs, seconds, chosen = [], [], []
+        for seed in range(SEEDS):
+            order = np.random.default_rng(seed).permutation(len(y))
+            train, validation, test = np.split(order, [int(0.6 * len(y)), int(0.8 * len(y))])
+            began = time.perf_counter()
+            model = InformationPursuitClassifier(rates=rates, random_state=seed)
+            given = (X.iloc[validation], y[validation])
+            model.fit(X.iloc[train], y[train], validation=given)
+            seconds.append(time.perf_counter() - began)
+            chosen.append(model.provenance_.get("rates", rates))
+            posteriors = model.roll_out(X.iloc[test], max(GDFS)).posteriors
+            runs.append(
+                [
+                    (
+                        100 * roc_auc_score(y[test], posteriors[:, t, 1]),
+                        100 * (posteriors[:, t].argmax(dim=1).numpy() == y[test]).mean(),
+                    )
+                    for t in GDFS
+                ]
+            )
+        mean, spread = np.mean(runs, axis=0), np.std(runs, axis=0)
+        cells = [f"{a:.1f} / {b:.1f}" for a, b in mean]
+        rows.append([f"Spambase, {rates}", *cells, f"{np.mean(seconds):.0f}"])
+        figures[rates] = {"runs": runs, "seconds": seconds, "chosen": chosen,
+                          "std": spread.tolist()}  # fmt: skip
+    rows.append(["Spambase, GDFS, published", *GDFS.values(), ""])
+    return ["AUROC / accuracy", *(f"after {t}" for t in GDFS), "seconds"], rows, figures
+
+
+def others(folder: Path) -> Part:
+    """Measure tables that were measured before: accuracy by questions, of counted rates beside."""
+    rows, figures = [], {}
+    for name, load in (("breast cancer", load_breast_cancer), ("wine", load_wine), ("cells", None)):
+        for rates in ("auto", "counted"):
+            began, courses = time.perf_counter(), []
+            for train, test in [(None, None)] if load is None else folds_of(load):
+                if load is None:
+                    parts = (pd.read_parquet(folder / f"tables/wbcatt_{part}.parquet")
+                             for part in ("train", "val", "test"))  # fmt: skip
+                    train, val, test = (
+                        (part.drop(columns=["img_name", "label"]), part["label"]) for part in parts
+                    )
+                else:
+                    val = None
+                model = InformationPursuitClassifier(rates=rates)
+                model.fit(*train, validation=val)
+                course = model.accuracy_by_budget(*test)
+                courses.append([*course[1:6], course[-1], model.score(*test)])
+            cells = [f"{100 * each:.1f}" for each in np.mean(courses, axis=0)]
+            rows.append([f"{name}, {rates}", *cells, f"{time.perf_counter() - began:.0f}"])
+            figures[f"{name} {rates}"] = np.mean(courses, axis=0).tolist()
+    return ["", *range(1, 6), "all", "at the stop", "seconds"], rows, figures
+
+
+def folds_of(load: Callable[..., Any]) -> Iterator[Any]:
+    """Yield training rows and test rows of ten folds."""
+    X, y = load(return_X_y=True, as_frame=True)
+    for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
+        yield (X.iloc[train], y.iloc[train]), (X.iloc[test], y.iloc[test])
+
+
+PARTS: dict[str, Callable[[Path], Part]] = {
+    "dxy": lambda folder: consultations(folder, "dxy"),
+    "mz4": lambda folder: consultations(folder, "mz4"),
+    "spambase": mails,
+    "others": others,
+}
+
+
+def main() -> None:
+    """Measure each part; print and write its table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", nargs="+", default=list(PARTS), choices=list(PARTS))
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / "published_tables.json"
+    done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for name in given.only:
+        try:
+            header, rows, figures = PARTS[name](given.folder)
+        except FileNotFoundError as error:
+            print(f"{name}: left out, {error.filename} is missing", flush=True)
+            continue
+        done[name] = {"table": table(header, rows), "figures": figures}
+        print(f"\n{done[name]['table']}", flush=True)
+        path.write_text(json.dumps(done, indent=1), encoding="utf-8")
+        text = "\n\n".join([*(each["table"] for each in done.values()), NOT_COMPARABLE])
+        (OUT / "published_tables.md").write_text(f"{text}\n", encoding="utf-8")
+    print(f"\n{NOT_COMPARABLE}")
+
+
+NOT_COMPARABLE = " ".join((__doc__ or "").partition("What cannot be compared. ")[2].split())
+
+if __name__ == "__main__":
+    main()
