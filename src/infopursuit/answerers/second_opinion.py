@@ -301,7 +301,7 @@ class SecondOpinion:
         changed[:, queries] = (levels / levels.sum(dim=0)).log()
         table = replace(table, log_likelihood=changed)
         if isinstance(querier, InformationGain):
-            querier = InformationGain(table, querier.query_weights, querier.redundant)
+            querier = querier.on(table)
         return replace(pursuit, classifier=NaiveBayes(table), querier=querier)
 
     def rates(self, model: Any, queries: Sequence[int]) -> Float[Tensor, "3 m c"]:

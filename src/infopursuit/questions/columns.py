@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 from typing import Any, ClassVar, cast
 
+import numpy as np
 import torch
 
 from infopursuit.core.errors import InputError
@@ -40,6 +45,10 @@ class TableQuestions(QuestionSource):
         gaps: what an empty cell tells: `nothing`; `tells`, an answer with rates of its own in each
             class, such as a symptom that nobody mentions; `auto` for the better one by the
             log-loss on training rows, each predicted by a fit without it.
+        costs: what the question about a column costs, 1 for the others: the next question is that
+            of most information for its cost. None for 1 each.
+        together: columns that are bought together, such as the results of one blood test: once one
+            of them was asked, the others cost nothing. None if each is bought alone.
 
     Attributes:
         names: what is in the columns; `fit` finds it out.
@@ -49,15 +58,39 @@ class TableQuestions(QuestionSource):
     rates: ClassVar[tuple[str, ...]] = ("counted", "fitted", "asked")
 
     gaps: str = "auto"
+    costs: Mapping[str, float] | None = None
+    together: Sequence[Sequence[str]] | None = None
     names: TableColumns | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Raise InputError for a malformed setting."""
         check_words("gaps", self.gaps, GAPS)
+        for column, cost in (self.costs or {}).items():
+            number = isinstance(cost, int | float | np.integer | np.floating)
+            if not number or not 0 < cost < math.inf:
+                raise InputError(f"costs: {column!r} costs {cost!r}; expected a number above 0")
+        groups = [] if self.together is None else list(self.together)
+        if isinstance(self.together, str) or any(isinstance(group, str) for group in groups):
+            raise InputError(f"together is {self.together!r}; expected lists of columns")
+        for column, count in Counter(map(_bare, chain.from_iterable(groups))).items():
+            if count > 1:
+                raise InputError(f"together: {column!r} is there twice; expected one group of it")
 
     def on_columns(self, names: TableColumns, wishes: Wishes) -> TableQuestions:
-        """Return the same for a table with these columns; warn of words to ban that none has."""
-        columns = names.names
+        """Return the same for a table with these columns; warn of words to ban that none has.
+
+        Raises:
+            InputError: a column that has a cost or a group is not there.
+        """
+        columns, bare = names.names, set(map(_bare, names.names))
+        for setting, given in (
+            ("costs", self.costs or ()),
+            ("together", chain.from_iterable(self.together or ())),
+        ):
+            for column in given:
+                if _bare(column) not in bare:
+                    some = ", ".join(columns[:5])
+                    raise InputError(f"{setting}: {column!r}; expected columns, such as {some}")
         warn_of_idle_bans([*columns, *(f"{each}?" for each in columns)], wishes.ban)
         return replace(self, names=names)
 
@@ -106,5 +139,26 @@ class TableQuestions(QuestionSource):
         if first:
             place = rows.tolist().index(values_named(first, rule, names)[0])
         rule = rule.select(rows)
-        words = value_words(rule, names)
-        return Questions([texts[row] for row in rows], rule, place, words)
+        words, queries = value_words(rule, names), [texts[row] for row in rows]
+        if self.costs is None and self.together is None:
+            return Questions(queries, rule, place, words)
+        from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
+
+        asked = [_bare(names.names[column]) for column in rule.columns.tolist()]
+        costs = {_bare(column): float(cost) for column, cost in (self.costs or {}).items()}
+        groups = {
+            _bare(column): number
+            for number, group in enumerate(self.together or ())
+            for column in group
+        }
+        querier = partial(
+            GainForCost,
+            costs=torch.tensor([costs.get(column, 1.0) for column in asked], dtype=torch.float64),
+            groups=torch.tensor([groups.get(column, ALONE) for column in asked], dtype=torch.long),
+        )
+        return Questions(queries, rule, place, words, querier)
+
+
+def _bare(column: str) -> str:
+    """Return a column as it is named, or asked with a question mark."""
+    return column.strip().rstrip("?").strip()

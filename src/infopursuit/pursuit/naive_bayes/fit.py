@@ -42,7 +42,6 @@ from infopursuit.pursuit.answers.rules import (
 from infopursuit.pursuit.answers.table import (
     LEAST,
     LEVEL,
-    MOST,
     AnswerTable,
     answer_probabilities,
     count_yes,
@@ -84,6 +83,9 @@ CALIBRATION_POSTERIORS, FEWEST_HELD_OUT = 2**27, 512
 # its neighbours by a Gaussian of this many cells, in a column of at least four cells (the few of
 # others are mostly single values, such as 0 and 1); and answers that nothing gives.
 PSEUDO_IMAGES, CELL_WIDTH, FEWEST_NEIGHBOURS, NEVER = 2.0, 0.7, 4, 1e-9
+# If gaps tell, at least this share of the rows of a class has a value, and a gap: some symptoms are
+# mentioned in one of a thousand consultations.
+LEAST_VALUE = 0.001
 
 # Images whose answers are counted at once: few enough that these stay in the cache.
 COUNTED = 1024
@@ -200,7 +202,8 @@ def value_rates(
         if not rule.has_gaps:
             of_class = counts[:, v // 2, query : query + 1] + PSEUDO_IMAGES * gaps
             gaps = of_class / (totals + PSEUDO_IMAGES)
-        gaps = gaps.clamp(LEAST, MOST)
+        least = LEAST if rule.has_gaps else LEAST_VALUE
+        gaps = gaps.clamp(least, 1 - least)
         rates[:, levels, query] = (1 - gaps) * found / found.sum(dim=1, keepdim=True)
         rates[:, v // 2, query] = gaps.squeeze()
     return rates.permute(1, 2, 0).contiguous()

@@ -183,9 +183,9 @@ class InformationGain:
         """
         return outputs.clamp_min(0).masked_fill(outputs < -IMPLIED / 2, -torch.inf)
 
-    def incremental(self, batch: int) -> _GainEvidence:
+    def incremental(self, batch: int) -> GainEvidence:
         """Start `batch` empty histories."""
-        return _GainEvidence(self, batch)
+        return GainEvidence(self, batch)
 
     def to(self, device: torch.device | str) -> InformationGain:
         """Return the same querier on a device."""
@@ -198,6 +198,11 @@ class InformationGain:
         weights = None if self.query_weights is None else self.query_weights[columns]
         redundant = None if self.redundant is None else self.redundant.select(columns)
         return self._with(self.table.select(columns), weights, redundant)
+
+    def spent(self, order: Int[Tensor, "n T"]) -> Float[Tensor, "n T1"]:
+        """Return what the first t = 0..T queries of each order cost together: 1 each, -1 is none."""
+        asked = torch.nn.functional.pad((order >= 0).double(), (1, 0))
+        return asked.cumsum(dim=1)
 
     def on(self, table: AnswerTable) -> InformationGain:
         """Return the same querier with another table of the same queries."""
@@ -236,6 +241,9 @@ class InformationGain:
         return {
             "worth": Expected((sizes.k,), optional=True),
             "put_off": Expected((*pairs, 3), None, optional=True, least=0, most=most),
+            # Of a querier with costs (`naive_bayes.costs`).
+            "costs": Expected((sizes.k,), torch.float64, optional="groups" not in tensors, above=0),
+            "groups": Expected((sizes.k,), None, "costs" not in tensors, least=-1),
         }
 
     @classmethod
@@ -243,6 +251,13 @@ class InformationGain:
         cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: NaiveBayes
     ) -> InformationGain:
         """Return the querier that `tensors` gave, with the table of the classifier."""
+        if "costs" in tensors:
+            from infopursuit.pursuit.naive_bayes.costs import GainForCost
+
+            tensors = dict(tensors)
+            costs, groups = tensors.pop("costs"), tensors.pop("groups").long()
+            plain = cls.from_tensors(tensors, sizes, classifier)
+            return GainForCost(plain.table, costs, groups, plain.query_weights, plain.redundant)
         pairs, redundant = tensors.get("put_off"), None
         if pairs is not None:
             asked, answers = pairs[:, :2], pairs[:, 2]
@@ -309,7 +324,7 @@ class _ClassEvidence(_Evidence):
         return self.classifier.logits(self.sum[:rows], asked)
 
 
-class _GainEvidence(_Evidence):
+class GainEvidence(_Evidence):
     def __init__(self, querier: InformationGain, batch: int) -> None:
         super().__init__(querier.exact, batch, querier.redundant)
         self.querier = querier
