@@ -303,6 +303,8 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         )
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
+    if "costs" in querier.tensors():
+        raise InputError(f"{facts.name}: its questions have costs; a page knows none")
     if isinstance(querier, InformationGain) and classifier.table is not None:
         table = _table(querier, classifier.table, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):

@@ -25,7 +25,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.pursuit.answers.rules import GAP
-from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.fit import ASKED, LONGEST, evidence_of
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders

@@ -200,7 +200,7 @@ class InformationGain:
         return self._with(self.table.select(columns), weights, redundant)
 
     def spent(self, order: Int[Tensor, "n T"]) -> Float[Tensor, "n T1"]:
-        """Return what the first t = 0..T queries of each order cost together: 1 each, -1 is none."""
+        """Return what the first t = 0..T queries of each order cost: 1 each; -1 is no query."""
         asked = torch.nn.functional.pad((order >= 0).double(), (1, 0))
         return asked.cumsum(dim=1)
 
