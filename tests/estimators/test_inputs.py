@@ -166,7 +166,7 @@ THREE = np.eye(3, 48, dtype=np.float32)
         ({"answers": "maybe"}, "answers is 'maybe'"),
         ({"validation_fraction": 1}, "validation_fraction is 1"),
         ({"stop": 0.9}, "stop is 0.9; expected a StoppingRule"),
-        ({"rates": "grouped"}, "rates is 'grouped'; expected 'counted' or 'fitted'"),
+        ({"rates": "grouped"}, "rates is 'grouped'; expected 'auto', 'counted', "),
         ({"queries": "four legs"}, "expected a list of queries"),
         ({"queries": []}, "expected a list of queries"),
         ({"queries": ["webbed foot"]}, r"'webbed foot' is not .*'webbed feet'"),

@@ -93,9 +93,13 @@ class GainForCost(InformationGain):
         query_weights: Float[Tensor, " k"] | None,
         redundant: RedundantQuestions | None,
     ) -> GainForCost:
-        device = table.log_prior.device
-        costs, groups = self.costs.to(device), self.groups.to(device)
-        return GainForCost(table, costs, groups, query_weights, redundant)
+        return GainForCost(table, self.costs, self.groups, query_weights, redundant)
+
+    def to(self, device: torch.device | str) -> GainForCost:
+        """Return the same querier on a device."""
+        plain = InformationGain(self.table, self.query_weights, self.redundant).to(device)
+        some = self.costs.to(device), self.groups.to(device)
+        return GainForCost(plain.table, *some, plain.query_weights, plain.redundant)
 
     def select(self, columns: Int[Tensor, " m"]) -> GainForCost:
         """Return the querier of m of the queries."""

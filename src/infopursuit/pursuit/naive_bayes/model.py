@@ -191,13 +191,13 @@ class InformationGain:
         """Return the same querier on a device."""
         weights = None if self.query_weights is None else self.query_weights.to(device)
         redundant = None if self.redundant is None else self.redundant.to(device)
-        return self._with(self.table.to(device), weights, redundant)
+        return InformationGain(self.table.to(device), weights, redundant)
 
     def select(self, columns: Int[Tensor, " m"]) -> InformationGain:
         """Return the querier of m of the queries."""
         weights = None if self.query_weights is None else self.query_weights[columns]
         redundant = None if self.redundant is None else self.redundant.select(columns)
-        return self._with(self.table.select(columns), weights, redundant)
+        return InformationGain(self.table.select(columns), weights, redundant)
 
     def spent(self, order: Int[Tensor, "n T"]) -> Float[Tensor, "n T1"]:
         """Return what the first t = 0..T queries of each order cost: 1 each; -1 is no query."""

@@ -1,0 +1,325 @@
+"""What the questions of a table may be told: whether gaps tell, costs, rates fitted as asked."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.base import clone
+
+import infopursuit
+from infopursuit import InformationPursuitClassifier, TableQuestions
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit.answers.information import entropy
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.asked import fit_asked, query_worth
+from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
+from infopursuit.pursuit.rollout import roll_out
+
+
+def consultations(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
+    """Symptoms that are said to be there, said not to be there, or not mentioned."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(["cold", "flu", "rash"], count)
+    symptoms = {"cough": ("cold", 0.7), "fever": ("flu", 0.8), "spots": ("rash", 0.6)}
+    X = pd.DataFrame(index=range(count), columns=list(symptoms), dtype=object)
+    for name, (of, share) in symptoms.items():
+        mentioned = rng.random(count) < np.where(y == of, share, 0.15)
+        there = rng.random(count) < 0.8
+        X[name] = [bool(yes) if said else None for said, yes in zip(mentioned, there, strict=True)]
+    itches = (y == "rash") & (rng.random(count) < 0.5)
+    X["itch"] = [True if itch else None for itch in itches]
+    return X, y
+
+
+def test_a_gap_that_tells_has_its_share_in_each_class() -> None:
+    X, y = consultations(500, 0)
+    model = InformationPursuitClassifier(
+        TableQuestions("tells"), rates="counted", validation_fraction=0.0
+    ).fit(X, y)
+    assert model.queries_ == ("cough?", "fever?", "spots?", "itch?")
+    assert model.pursuit_.classifier.table is not None
+    rates = model.pursuit_.classifier.table.log_likelihood.double().exp().numpy()
+    assert np.allclose(rates.sum(axis=0), 1, atol=1e-6)
+    for query, name in enumerate(X):
+        for number, of in enumerate(model.classes_):
+            gaps, rows = X.loc[y == of, name].isna().sum(), sum(y == of)
+            expected = (gaps + 2 * X[name].isna().mean()) / (rows + 2)
+            expected = min(max(expected, 0.001), 0.999)
+            assert rates[1, query, number] == pytest.approx(expected, abs=1e-6)
+            mentioned = [(X.loc[y == of, name] == each).sum() for each in (False, True)]
+            of_all = [(X[name] == each).sum() for each in (False, True)]
+            drawn = [
+                count + 2 * (every + 1) / (sum(of_all) + 2)
+                for count, every in zip(mentioned, of_all, strict=True)
+            ]
+            shares = np.maximum(np.array(drawn) / sum(drawn), 0.01)
+            shares *= (1 - expected) / shares.sum()
+            assert np.allclose(rates[[0, 2], query, number], shares, atol=1e-6)
+
+
+def test_what_gaps_tell_is_found_on_training_rows(tmp_path: Path) -> None:
+    X, y = consultations(500, 0)
+    X_new, y_new = consultations(500, 1)
+    model = InformationPursuitClassifier(rates="counted").fit(X, y)
+    silent = InformationPursuitClassifier(TableQuestions("nothing"), rates="counted").fit(X, y)
+    assert model.provenance_["gaps"] == "tells"
+    assert model.score(X_new, y_new) > silent.score(X_new, y_new) + 0.05
+    losses = model.provenance_["log_losses"]
+    assert losses["counted tells"] < losses["counted nothing"]
+    assert silent.provenance_["gaps"] == "nothing"
+    assert "itch?" not in silent.queries_, "one value and gaps: constant, if gaps tell nothing"
+    model.save(tmp_path / "model")
+    loaded = infopursuit.load(tmp_path / "model")
+    assert np.array_equal(loaded.predict_proba(X_new), model.predict_proba(X_new))
+    dialogue = loaded.dialogue()
+    before = dialogue.posterior["rash"]
+    dialogue.answer("not sure", "itch")
+    assert dialogue.posterior["rash"] < before, "that nobody mentions it tells"
+    full = InformationPursuitClassifier(rates="counted").fit(X.fillna(False), y)
+    assert full.provenance_["gaps"] == "nothing", "there are none"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"gaps": "told"}, "gaps is 'told'; expected 'auto', 'nothing' or 'tells'"),
+        ({"costs": {"cough": 0}}, "costs: 'cough' costs 0; expected a number above 0"),
+        ({"costs": {"cough": float("nan")}}, "costs: 'cough' costs nan; expected a number"),
+        ({"costs": {"cough": "2"}}, "costs: 'cough' costs '2'; expected a number"),
+        ({"costs": {"height": 2}}, "costs: 'height'; expected columns, such as cough, fever"),
+        ({"together": [["fever", "height"]]}, "together: 'height'; expected columns, such as"),
+        ({"together": [["fever"], ["fever?"]]}, "together: 'fever' is there twice; expected one"),
+        ({"together": ["fever"]}, r"together is \['fever'\]; expected lists of columns"),
+    ],
+)
+def test_settings_are_checked(settings: dict, message: str) -> None:
+    X, y = consultations(60, 0)
+    with pytest.raises(InputError, match=message):
+        InformationPursuitClassifier(TableQuestions(**settings)).fit(X, y)
+
+
+# -- costs ----------------------------------------------------------------------------------------
+
+
+def made_up(k: int, seed: int, redundant: bool = False) -> tuple[GainForCost, torch.Tensor]:
+    """Return a querier with costs and groups, and answers of rows."""
+    generator = torch.Generator().manual_seed(seed)
+    rates = torch.randn(3, k, 4, generator=generator).softmax(dim=0)
+    table = AnswerTable(rates.log(), torch.tensor([0.4, 0.3, 0.2, 0.1]).log())
+    costs = 1 + 4 * torch.rand(k, generator=generator).double()
+    groups = torch.tensor([0, 0, 1, ALONE, 1, 1, *[ALONE] * (k - 6)])
+    pairs = RedundantQuestions(torch.tensor([[0, 3, 0], [2, 6, 1]]), k) if redundant else None
+    weights = torch.rand(k, generator=generator) if redundant else None
+    answers = torch.randint(3, (40, k), generator=generator) / 2
+    return GainForCost(table, costs, groups, weights, pairs), answers
+
+
+def slow_values(querier: GainForCost, answers: torch.Tensor, asked: list[int]) -> list[float]:
+    """Return the gain for its cost of each question to one row, from the definition."""
+    rates, values = querier.table.log_likelihood.double().exp(), []
+    posterior = querier.table.log_prior.double().exp()
+    for query in asked:
+        posterior = posterior * rates[int(2 * answers[query]), query]
+    posterior = posterior / posterior.sum()
+    for query in range(len(answers)):
+        of_answers = rates[:, query] @ posterior
+        gain = -sum(p * p.log() for p in of_answers)
+        for share, of_class in zip(posterior, rates[:, query].T, strict=True):
+            gain += share * sum(p * p.log() for p in of_class)
+        price = querier.costs[query] / querier.costs.min()
+        group = int(querier.groups[query])
+        if group != ALONE and group in [int(querier.groups[each]) for each in asked]:
+            price = 1e-4
+        weight = 1.0 if querier.query_weights is None else querier.query_weights[query]
+        values.append(float(gain * weight / price))
+    return values
+
+
+@pytest.mark.parametrize("redundant", [False, True])
+def test_the_next_question_tells_most_for_its_cost(redundant: bool) -> None:
+    querier, answers = made_up(9, 0, redundant)
+    course = roll_out(querier, NaiveBayes(querier.table), answers, 9)
+    for row in range(4):
+        asked: list[int] = []
+        for query in course.order[row].tolist():
+            slow = slow_values(querier, answers[row], asked)
+            late = [] if not redundant else [3] if 0 in asked else []
+            if redundant and 2 in asked and answers[row, 2] == 1:
+                late.append(6)
+            mask = torch.zeros(1, 9)
+            mask[0, asked] = 1
+            found = querier(answers[row : row + 1], mask)[0]
+            expected = [each - 1e6 * (place in late) for place, each in enumerate(slow)]
+            assert found.tolist() == pytest.approx(expected, rel=1e-4, abs=1e-6)
+            left = [place for place in range(9) if place not in asked]
+            assert query == max(left, key=expected.__getitem__)
+            asked.append(query)
+    spent = querier.spent(course.order)
+    for row, order in enumerate(course.order.tolist()):
+        total = 0.0
+        for step, query in enumerate(order):
+            before = [int(querier.groups[each]) for each in order[:step]]
+            group = int(querier.groups[query])
+            total += 0 if group != ALONE and group in before else float(querier.costs[query])
+            assert spent[row, step + 1] == pytest.approx(total)
+
+
+def test_what_is_known_was_bought_and_some_questions_keep_their_costs() -> None:
+    querier, answers = made_up(9, 1)
+    known = torch.rand(answers.shape, generator=torch.Generator().manual_seed(0)) < 0.3
+    course = roll_out(querier, NaiveBayes(querier.table), answers, 9, known=known)
+    for row in range(10):
+        asked = known[row].nonzero().squeeze(1).tolist()
+        for query in course.order[row].tolist()[: 9 - len(asked)]:
+            values = slow_values(querier, answers[row], asked)
+            left = [place for place in range(9) if place not in asked]
+            assert query == max(left, key=values.__getitem__)
+            asked.append(query)
+    some = torch.tensor([5, 3, 2])
+    kept = querier.select(some).to("cpu")
+    assert torch.equal(kept.costs, querier.costs[some])
+    assert torch.equal(kept.groups, querier.groups[some])
+    even = GainForCost(querier.table, torch.full((9,), 7.0).double(), torch.full((9,), ALONE))
+    plain, mask = InformationGain(querier.table), known.float()
+    assert torch.equal(even(answers, mask), plain(answers, mask)), "equal costs change nothing"
+
+
+def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=900)
+    names = {"scan": (y % 2, 0.2), "blood a": (y % 2, 0.6), "blood b": (y // 2, 0.6)}
+    X = pd.DataFrame({name: of + rng.normal(0, noise, 900) for name, (of, noise) in names.items()})
+    source = TableQuestions(costs={"scan?": 10}, together=[["blood a", "blood b"]])
+    model = InformationPursuitClassifier(source, rates="counted")
+    assert isinstance(clone(model), InformationPursuitClassifier)
+    model.fit(X, y)
+    blind = InformationPursuitClassifier(rates="counted").fit(X, y)
+    assert set(blind.roll_out(X).order[:, 0].tolist()) == {0}
+    course = model.roll_out(X)
+    assert 0 not in course.order[:, :2], "the scan tells most, but costs ten times as much"
+    costs, accuracy = model.accuracy_by_cost(X, y)
+    assert costs.tolist() == [0, 1, 11]
+    steps = (0, 2, 3)  # the second result of the blood costs nothing
+    right = course.posteriors.argmax(dim=2) == torch.from_numpy(y).unsqueeze(1)
+    expected = [right[:, step].double().mean().item() for step in steps]
+    assert accuracy == pytest.approx(expected)
+    assert blind.accuracy_by_cost(X, y)[0].tolist() == [0, 1, 2, 3]
+    model.save(tmp_path / "model")
+    loaded = infopursuit.load(tmp_path / "model")
+    assert torch.equal(loaded.roll_out(X).order, course.order)
+    dialogue = loaded.dialogue(X[:1])
+    asked = [dialogue.step()[0] for _ in range(3)]
+    assert asked == [loaded.queries_[query] for query in course.order[0]]
+
+
+def test_no_question_is_blind_in_naive_bayes() -> None:
+    """Two questions never tell more than each alone does, so no second step finds a blind first."""
+    querier, _ = made_up(7, 3)
+    rates, prior = querier.likelihood, querier.exact.log_prior.exp()
+    alone = querier.gains(querier.exact.log_prior.unsqueeze(0))[0]
+    for one, other in itertools.combinations(range(7), 2):
+        both = (rates[:, None, one] * rates[None, :, other]).flatten(0, 1)  # v * v, c
+        given = entropy(both.unsqueeze(1))[0] @ prior
+        told = entropy((both @ prior)[:, None, None]).item() - given
+        assert told <= alone[one] + alone[other] + 1e-9
+
+
+# -- rates fitted as asked ------------------------------------------------------------------------
+
+
+def repeated(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, InformationGain]:
+    """Answers of which four say one thing and two each another, and the counted table."""
+    generator = torch.Generator().manual_seed(seed)
+    labels = torch.randint(2, (count,), generator=generator)
+    said = (labels + (torch.rand(count, generator=generator) < 0.25)) % 2
+    columns = [said] * 4
+    columns += [(labels + (torch.rand(count, generator=generator) < 0.3)) % 2 for _ in range(2)]
+    answers = torch.stack(columns, dim=1).float()
+    yes = torch.stack([answers[labels == each].mean(dim=0) for each in (0, 1)], dim=1)
+    table = AnswerTable(torch.stack([1 - yes, yes]).log(), torch.tensor([0.5, 0.5]).log())
+    return answers, labels, InformationGain(table)
+
+
+def log_loss(table: AnswerTable, answers: torch.Tensor, labels: torch.Tensor) -> float:
+    evidence = table.evidence(answers, torch.ones_like(answers))
+    return torch.nn.functional.cross_entropy(evidence, labels).item()
+
+
+def test_what_is_told_again_counts_less() -> None:
+    answers, labels, counted = repeated(1500, 0)
+    found = fit_asked(counted, answers, labels)
+    assert torch.allclose(found.table.log_likelihood.exp().sum(dim=0), torch.ones(6, 2))
+    new, truth, _ = repeated(1500, 1)
+    assert log_loss(found.table, new, truth) < log_loss(counted.table, new, truth) - 0.05
+    order = roll_out(found, NaiveBayes(found.table), new, 3).order
+    assert ((order < 4).sum(dim=1) == 1).all(), "one of those that say the same"
+
+
+def test_rows_have_no_order_and_a_repeated_row_weighs_more() -> None:
+    answers, labels, counted = repeated(300, 0)
+    first = fit_asked(counted, answers, labels)
+    order = torch.randperm(300, generator=torch.Generator().manual_seed(0))
+    again = fit_asked(counted, answers[order], labels[order])
+    assert torch.equal(first.table.log_likelihood, again.table.log_likelihood)
+    twice = fit_asked(counted, answers.repeat(2, 1), labels.repeat(2))
+    heavy = fit_asked(counted, answers, labels, torch.full((300,), 2.0).double())
+    assert torch.equal(twice.table.log_likelihood, heavy.table.log_likelihood)
+
+
+def test_gaps_that_tell_nothing_stay_so() -> None:
+    generator = torch.Generator().manual_seed(0)
+    answers = torch.randint(3, (400, 5), generator=generator) / 2
+    labels = torch.randint(3, (400,), generator=generator)
+    rates = torch.rand(3, 5, 3, generator=generator)
+    rates[1] = 0.3
+    rates[[0, 2]] *= 0.7 / rates[[0, 2]].sum(dim=0)
+    counted = InformationGain(AnswerTable(rates.log(), torch.full((3,), 1 / 3).log()))
+    found = fit_asked(counted, answers, labels, gaps_tell=False).table.log_likelihood.exp()
+    assert torch.allclose(found[1], rates[1])
+    assert torch.allclose(found.sum(dim=0), torch.ones(5, 3), atol=1e-5)
+    assert not torch.allclose(found, rates, atol=1e-3)
+
+
+def test_what_a_question_is_worth_is_what_it_really_tells_next() -> None:
+    answers, labels, counted = repeated(60, 0)
+    mask = torch.zeros(60, 6)
+    mask[:40, 0] = 1
+    weights = torch.rand(60, generator=torch.Generator().manual_seed(0)).double()
+    found = query_worth(counted, answers, mask, labels, weights)
+    for query in range(6):
+        told = expected = total = 0.0
+        for row in range(60):
+            if mask[row, query]:
+                continue
+            some, more = mask[row : row + 1], mask[row : row + 1].clone()
+            more[0, query] = 1
+            before, after = (
+                counted.exact.evidence(answers[row : row + 1], each.double()).softmax(dim=1)
+                for each in (some, more)
+            )
+            told += weights[row] * (after[0, labels[row]] / before[0, labels[row]]).log()
+            expected += weights[row] * counted(answers[row : row + 1], some)[0, query]
+            total += weights[row]
+        worth = (told + 1e-4 * total) / (expected + 1e-4 * total)
+        assert found[query].item() == pytest.approx(float(min(max(worth, 0.02), 1.5)), rel=1e-4)
+
+
+def test_rates_of_a_table_are_those_that_predict_other_rows_best() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=600)
+    said = y + rng.normal(0, 1.0, 600)
+    copies = {f"copy {each}": said + rng.normal(0, 0.05, 600) for each in range(4)}
+    X = pd.DataFrame({**copies, "other": y + rng.normal(0, 1.2, 600)})
+    model = InformationPursuitClassifier().fit(X, y)
+    losses = model.provenance_["log_losses"]
+    assert model.provenance_["rates"] == min(losses, key=losses.__getitem__).split()[0]
+    assert len(losses) == 3
+    few = InformationPursuitClassifier().fit(X[:200], y[:200])
+    assert few.provenance_["rates"] == "counted"
+    assert "log_losses" not in few.provenance_
