@@ -20,6 +20,7 @@ from infopursuit.pursuit.naive_bayes.asked import fit_asked, query_worth
 from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.rollout import roll_out
+from infopursuit.questions import fitting
 
 
 def consultations(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
@@ -310,7 +311,10 @@ def test_what_a_question_is_worth_is_what_it_really_tells_next() -> None:
         assert found[query].item() == pytest.approx(float(min(max(worth, 0.02), 1.5)), rel=1e-4)
 
 
-def test_rates_of_a_table_are_those_that_predict_other_rows_best() -> None:
+def test_rates_of_a_table_are_those_that_predict_other_rows_best(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "FEWEST_FITTED", 256)
     rng = np.random.default_rng(0)
     y = rng.integers(2, size=600)
     said = y + rng.normal(0, 1.0, 600)

@@ -78,7 +78,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768
             images; `asked`: the same after the questions that the model itself asks
             (`pursuit.naive_bayes.asked`). These take seconds more, and may pay off if there are
-            many images. `auto`: counted of images; of a table with at least 256 different rows
+            many images. `auto`: counted of images; of a table with at least 1,000 different rows
             those with the least log-loss on training rows, each predicted by a fit without it,
             which fits and asks five times: a minute for 3,000 rows and 57 columns of numbers.
         stop: when to ask no more, in `predict` and `explain`; None for

@@ -37,8 +37,9 @@ from infopursuit.texts.knowledge import KnowledgeTable
 BUDGET = 128
 # How far words explain the answers is measured on the FIRST questions to this many rows.
 SHOWN, FIRST = 1024, 10
-# Rates other than counted ones are considered if there are this many different rows.
-FEWEST_FITTED = 256
+# Rates other than counted ones are considered if there are this many different rows: of fewer they
+# know little, and small tables are fitted often.
+FEWEST_FITTED = 1000
 
 
 class Split(NamedTuple):
