@@ -131,6 +131,8 @@ class Earned(NamedTuple):
             return "CLIP's draft: the texts fit your classes poorly, and nothing was ruled out"
         if self.cost is None or self.fits is None:
             return "CLIP's draft: too few images to try it on; it chooses among almost equal texts"
+        if self.weights == LADDER[0]:
+            return "CLIP's draft: the texts fit your classes poorly; it takes yes back, no more"
         before, after = (percent(each) for each in self.fits)
         return (
             f"CLIP's draft: {after} of the yes fit it, {before} if all texts count the same, for "
@@ -171,15 +173,16 @@ def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Trie
 def earned(without: Tried, tried: Sequence[Tried], ladder: Sequence[TextWeights]) -> Earned:
     """Return the weights under which most yes fit, of those that cost little accuracy.
 
-    Of weights under which about as many fit, the cheapest are taken. A cost is a mean of paired
-    differences between images; what it may be by chance, one standard error, is added to it.
+    A cost is the largest of three means, which chance makes larger than they are. Of weights under
+    which about as many yes fit, the cheapest are taken.
 
     Args:
         without: the draft.
         tried: with it, by the weights of the ladder; on the same images.
         ladder: the weights, the mildest first.
     """
-    costs = [_cost(without.right - each.right) for each in tried]
+    losses = [(without.right - each.right).double().mean(dim=0) for each in tried]
+    costs = [float(each.max()) for each in losses]
     cheap = [place for place, cost in enumerate(costs) if cost <= COST]
     if not cheap:
         return Earned(None, min(costs), (0.0, 0.0))
@@ -204,12 +207,6 @@ def tried(asked: Asked) -> Tried:
         yes.sum(dim=1).float(),
         (yes & fits).sum(dim=1).float(),
     )
-
-
-def _cost(loss: Float[Tensor, "n 3"]) -> float:
-    """Return the largest mean loss, with one standard error added to each."""
-    each = loss.double()
-    return float((each.mean(dim=0) + each.std(dim=0) / math.sqrt(len(each))).max())
 
 
 def drafted_knowledge(
