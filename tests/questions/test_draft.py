@@ -35,26 +35,26 @@ def outcome(right: list[float], fitting: float, images: int = 400) -> Tried:
 
 
 def test_the_most_fitting_of_the_cheap_weights_are_taken() -> None:
-    without = outcome([0.5, 0.6, 0.8], 0.0)
-    same, fitting = [0.5, 0.6, 0.8], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]
+    without = outcome([0.5, 0.8], 0.0)
+    same, fitting = [0.5, 0.8], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]
 
     def chosen(right: list[list[float]], fits: list[float] = fitting) -> Earned:
         tried = [outcome(*each) for each in zip(right, fits, strict=True)]
         return earned(without, tried, LADDER)
 
     assert chosen([same] * 6).weights == LADDER[5]
-    for dear in range(3):  # each of the three accuracies counts
+    for dear in range(2):  # both accuracies count
         right = [list(same) for _ in LADDER]
         right[5][dear] -= 0.05
         assert chosen(right).weights == LADDER[4]
-    found = chosen([same, same, [0.45, 0.6, 0.8], *[[0.3, 0.3, 0.3]] * 3])
+    found = chosen([same, same, [0.45, 0.8], *[[0.3, 0.3]] * 3])
     assert found == Earned(LADDER[1], 0.0, pytest.approx((0.1, 0.3)))
-    nothing = chosen([[0.45, 0.6, 0.8]] * 6)
+    nothing = chosen([[0.45, 0.8]] * 6)
     assert nothing.weights is None and nothing.cost > COST
     # Of about as fitting ones the cheapest, of equals the mildest.
     close = [0.1, 0.3, 0.4, 0.9 - EQUAL / 2, 0.9 - EQUAL / 4, 0.9]
     assert chosen([same] * 6, close).weights == LADDER[3]
-    better = [same] * 4 + [[0.51, 0.61, 0.81], same]
+    better = [same] * 4 + [[0.51, 0.81], same]
     assert chosen(better, close).weights == LADDER[4]
 
 

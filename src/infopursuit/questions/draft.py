@@ -60,9 +60,9 @@ LADDER = (
 )
 # If there are too few images to try weights on.
 UNTRIED = LADDER[1]
-# What may be given for words: this much of the mean accuracy after 1 to FIRST questions, of that
-# after LOOKED_AT, and of that after all. Of the first LOOKED_AT questions yes are looked at; shares
-# of yes that fit are equal if they differ by less than EQUAL.
+# What may be given for words: this much of the mean accuracy after 1 to FIRST questions, and of that
+# after all. Of the first LOOKED_AT questions yes are looked at; shares of yes that fit are equal if
+# they differ by less than EQUAL.
 COST, FIRST, LOOKED_AT, EQUAL = 0.01, 20, 10, 0.02
 # Images are tried in two halves, each with the questions of the other; few images in other halves,
 # too, up to REPEATS times, until there are TRIALS of an image.
@@ -73,13 +73,13 @@ class Tried(NamedTuple):
     """What questions do on n images that they were not chosen on.
 
     Attributes:
-        right: (n, 3) whether each image is classified right: the share of the first FIRST
-            questions after which it is, after LOOKED_AT, and after all.
+        right: (n, 2) whether each image is classified right: the share of the first FIRST
+            questions after which it is, and after all.
         yes: how many of the first LOOKED_AT questions it answers with yes.
         fitting: how many of these the draft calls true of the class predicted; 0 without a draft.
     """
 
-    right: Float[Tensor, "n 3"]
+    right: Float[Tensor, "n 2"]
     yes: Float[Tensor, " n"]
     fitting: Float[Tensor, " n"]
 
@@ -108,7 +108,7 @@ class Earned(NamedTuple):
 
     Attributes:
         weights: of the information of texts; None if the draft is not used.
-        cost: the accuracy that it costs, as a share: the largest of those that `COST` limits; None
+        cost: the accuracy that it costs, as a share: the larger of the two that `COST` limits; None
             if it was not tried.
         fits: the share of yes that fit the draft, without and with these weights; None if not
             tried.
@@ -173,7 +173,7 @@ def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Trie
 def earned(without: Tried, tried: Sequence[Tried], ladder: Sequence[TextWeights]) -> Earned:
     """Return the weights under which most yes fit, of those that cost little accuracy.
 
-    A cost is the largest of three means, which chance makes larger than they are. Of weights under
+    A cost is the larger of two means, which chance makes larger than they are. Of weights under
     which about as many yes fit, the cheapest are taken.
 
     Args:
@@ -201,9 +201,8 @@ def tried(asked: Asked) -> Tried:
     final = classifier(answers, torch.ones_like(answers)).argmax(dim=1)
     order, said = rolled.order[:, :LOOKED_AT], rolled.answers[:, :LOOKED_AT]
     yes, fits = said > NOT_SURE, fitting[final.unsqueeze(1), order]
-    after = right[:, :LOOKED_AT][:, -1]
     return Tried(
-        torch.stack([right.float().mean(dim=1), after.float(), (final == labels).float()], dim=1),
+        torch.stack([right.float().mean(dim=1), (final == labels).float()], dim=1),
         yes.sum(dim=1).float(),
         (yes & fits).sum(dim=1).float(),
     )
