@@ -60,9 +60,9 @@ LADDER = (
 )
 # If there are too few images to try weights on.
 UNTRIED = LADDER[1]
-# What may be given for words: this much of the mean accuracy after 1 to FIRST questions, and of that
-# after all. Of the first LOOKED_AT questions yes are looked at; shares of yes that fit are equal if
-# they differ by less than EQUAL.
+# What may be given for words: this much of the mean accuracy after 1 to FIRST questions, and of
+# that after all. Of the first LOOKED_AT questions yes are looked at; shares of yes that fit are
+# equal if they differ by less than EQUAL.
 COST, FIRST, LOOKED_AT, EQUAL = 0.01, 20, 10, 0.02
 # Images are tried in two halves, each with the questions of the other; few images in other halves,
 # too, up to REPEATS times, until there are TRIALS of an image.
