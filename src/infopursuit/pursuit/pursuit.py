@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
@@ -139,21 +139,27 @@ class Pursuit:
         """Return answers of images to all k queries, in [0, 1]."""
         return self.rule.answers(images)
 
-    def roll_out(self, images: Float[Tensor, "n d"], budget: int, best: int = 0) -> RollOut:
+    def roll_out(
+        self,
+        images: Float[Tensor, "n d"],
+        budget: int,
+        best: int = 0,
+        known: Bool[Tensor, "n k"] | None = None,
+    ) -> RollOut:
         """Ask `budget` queries of every image, one after another.
 
         Args:
             images: unit norm.
-            budget: 0 to k.
+            budget: 0 to k, without what is known.
             best: how many of the best queries to record at each step.
+            known: which answers of each image are known before the first query; None for none.
 
         Raises:
             InputError: the budget is not in 0..k.
         """
         self._check(budget)
-        return roll_out(
-            self.querier, self.classifier, self.answers(images), budget, self.first, best
-        )
+        answers = self.answers(images)
+        return roll_out(self.querier, self.classifier, answers, budget, self.first, best, known)
 
     def asked(self, answers: Float[Tensor, "n k"], budget: int) -> Int[Tensor, "n T"]:
         """Return the queries that `roll_out` asks, from the answers to all of them; no posteriors.
@@ -171,9 +177,14 @@ class Pursuit:
                 "the dictionary"
             )
 
-    def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
+    def ask_until(
+        self,
+        answers: Float[Tensor, "n k"],
+        stop: StoppingRule,
+        known: Bool[Tensor, "n k"] | None = None,
+    ) -> Ending:
         """Return the posterior of each image when the stopping rule ends its questions."""
-        return ask_until(self.querier, self.classifier, answers, stop, self.first)
+        return ask_until(self.querier, self.classifier, answers, stop, self.first, known)
 
     def explain(
         self,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ Member = TypeVar("Member", bound="HistoryFunction")
 @runtime_checkable
 class IncrementalHistories(Protocol):
     """b histories that start empty and grow by one query at a time, without gradients."""
+
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        """Let each empty history start with the answers that `known` selects."""
+        ...
 
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
         """Append one query, not asked before, and its answer to each of the first r histories."""

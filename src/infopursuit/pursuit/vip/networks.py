@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError
@@ -126,6 +126,11 @@ class DenseHistories:
         self.factors = torch.ones_like(self.first[:, :, :1])
 
     @torch.no_grad()
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        mask = known.to(answers)
+        self.first = self.network.first(torch.stack((answers * mask, mask), dim=1))
+
+    @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
         rows = len(queries)
         self.factors[:rows, ANSWERS, 0] = answers
@@ -167,6 +172,18 @@ class DistinctHistories:
         self.asked = torch.zeros(batch, k, dtype=torch.bool)
         self.keys = _random_keys(k) if keys is None else keys
         self.key_of = torch.zeros(batch, dtype=torch.long)
+
+    @torch.no_grad()
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        mask = known.to(answers)
+        self.answer_first = self.network.first(answers * mask)
+        self.answer_logits = self._answer_logits(self.answer_first)
+        self.asked = known.clone()
+        for query, key in enumerate(self.keys.tolist()):
+            self.key_of ^= known[:, query] * key
+        distinct, self.set_of = torch.unique(mask, dim=0, return_inverse=True)
+        self.mask_first = self.network.first(distinct)
+        self.mask_logits = self._mask_logits(self.mask_first)
 
     @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
