@@ -72,6 +72,10 @@ class NaiveBayes:
         """Return the classifier of m of the queries."""
         return NaiveBayes(self.table.select(columns))
 
+    def among(self, classes: Int[Tensor, " m"]) -> NaiveBayes:
+        """Return the classifier of m of the classes."""
+        return NaiveBayes(self.table.among(classes))
+
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of the table."""
@@ -198,6 +202,10 @@ class InformationGain:
         weights = None if self.query_weights is None else self.query_weights[columns]
         redundant = None if self.redundant is None else self.redundant.select(columns)
         return InformationGain(self.table.select(columns), weights, redundant)
+
+    def judged_by(self, classifier: NaiveBayes) -> InformationGain:
+        """Return the querier that tells apart the classes of a classifier."""
+        return InformationGain(classifier.table, self.query_weights, self.redundant)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return query weights and redundant pairs, if any, by the names that saved models use.
