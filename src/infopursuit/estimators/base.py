@@ -89,7 +89,7 @@ class PursuitClassifier:
         second_opinion: Any = None,
         *,
         known: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> np.ndarray:
         """Predict the class of each row; (n,), of the type of the labels.
 
@@ -117,7 +117,7 @@ class PursuitClassifier:
         stop: StoppingRule | None = None,
         *,
         known: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> np.ndarray:
         """Return the posterior at the point where each row's questions end; (n, c) float64.
 
@@ -142,7 +142,7 @@ class PursuitClassifier:
         budget: int | None = None,
         *,
         known: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> RollOut:
         """Ask `budget` questions (default k) of each row; the whole course, as tensors.
 
@@ -163,7 +163,7 @@ class PursuitClassifier:
         budget: int | None = None,
         *,
         known: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> np.ndarray:
         """Return the accuracy after exactly t = 0..T questions; (T + 1,) float64.
 
@@ -205,7 +205,7 @@ class PursuitClassifier:
         pictures: Any = None,
         *,
         known: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> list[Explanation]:
         """Explain each row: the questions asked, the answers, and the posterior after each.
 
@@ -289,7 +289,7 @@ class PursuitClassifier:
         sure: float = 1.0,
         *,
         known: Any = None,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> Dialogue:
         """Ask one image, or a person, step by step; answers may be changed at any time.
 
@@ -678,7 +678,7 @@ class PursuitClassifier:
 
         return known_of(self.pursuit_, known, len(rows), self.n_features_in_, overridden)
 
-    def _among(self: Model, classes: Sequence[Any]) -> Model:
+    def _among(self: Model, classes: Any) -> Model:
         """Return the model among some of its classes, to ask and not to save."""
         self._check_fitted()
         fewer = copy.copy(self)
@@ -706,7 +706,7 @@ class DecidingClassifier(PursuitClassifier):
         names: Sequence[str] | None = None,
         stop: StoppingRule | None = None,
         *,
-        classes: Sequence[Any] | None = None,
+        classes: Any = None,
     ) -> list[Explanation]:
         """Return a few answers of each row, chosen from all, that alone lead to the same class.
 

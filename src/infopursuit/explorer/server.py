@@ -243,7 +243,7 @@ def server(
 
     @lru_cache(KEPT)
     def predicting(known: tuple[str, ...], among: tuple[str, ...]) -> Made[dict[str, Any]]:
-        """Return the same for the same: pictures of which the same is asked are answered at once."""
+        """Return the same for the same: such pictures are answered at once."""
         given = known_in_words(model.pursuit, known)
         classes = classes_in_words(model.pursuit, among)
         pursuit = model.pursuit if classes is None else model.pursuit.among(classes)

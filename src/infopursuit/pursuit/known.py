@@ -15,6 +15,9 @@ from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.numbers import NUMBER
 from infopursuit.pursuit.pursuit import Pursuit
 
+# Equals signs of QUESTION=ANSWER, and letters before them, at which it may be parted.
+MOST, LONGEST = 20, 2000
+
 
 @dataclass(frozen=True)
 class Known:
@@ -50,8 +53,8 @@ def known_of(
 
     Args:
         pursuit: that asks them.
-        known: a Known; or answers by question that hold for all rows, or a mask of the rows over the questions
-            or, of a table, over its columns; None for nothing.
+        known: answers by question that hold for all rows, or a mask of the rows over the questions
+            or, of a table, over its columns; a Known as it is, None for nothing.
         rows: how many there are.
         width: how many columns they have.
         overridden: queries whose answers a person gave otherwise.
@@ -75,11 +78,12 @@ def known_in_words(pursuit: Pursuit, texts: Sequence[str]) -> Known:
     """
     given: list[tuple[str, Any]] = []
     for text in texts:
-        parts = text.split("=")
-        splits = [("=".join(parts[:at]), "=".join(parts[at:])) for at in range(1, len(parts))]
+        places = [place for place, letter in enumerate(text[:LONGEST]) if letter == "="]
+        splits = [(text[:place], text[place + 1 :]) for place in places[:MOST]]
         if not splits:
-            raise InputError(f"{text!r} is known; expected QUESTION=ANSWER")
-        question, answer = next((each for each in splits if _asks(pursuit, each[0])), splits[0])
+            raise InputError(f"{text!r}; expected QUESTION=ANSWER")
+        named = (each for each in splits if pursuit.find(each[0]) is not None)
+        question, answer = next(named, splits[0])
         said = answer.strip()
         soft = not pursuit.words and NUMBER.fullmatch(said)
         given.append((question, float(said) if soft else said))
@@ -98,14 +102,6 @@ def _answers(
             raise InputError(f"{question!r} is in known and in overrides; expected it in one")
         found[query] = pursuit.answer_value(query, answer)
     return found
-
-
-def _asks(pursuit: Pursuit, question: str) -> bool:
-    try:
-        pursuit.number(question)
-    except InputError:
-        return False
-    return True
 
 
 def _mask(pursuit: Pursuit, known: Any, rows: int, width: int) -> Bool[Tensor, "n k"]:

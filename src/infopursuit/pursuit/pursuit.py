@@ -99,14 +99,21 @@ class Pursuit:
         """
         if not isinstance(question, str):
             raise InputError(f"the question {question!r}; expected a text, one of the queries")
+        found = self.find(question)
+        if found is None:
+            expected = one_such_as(question, self.queries)
+            raise InputError(f"the model has no question {question!r}; expected {expected}")
+        return found
+
+    def find(self, question: str) -> int | None:
+        """Return the `number` of a question; None if there is none."""
         if question in self.queries:
             return self.queries.index(question)
         for alike in (self.queries, map(in_words, self.queries), self._asked):
             alike = [_bare(each) for each in alike]
             if _bare(question) in alike:
                 return alike.index(_bare(question))
-        expected = one_such_as(question, self.queries)
-        raise InputError(f"the model has no question {question!r}; expected {expected}")
+        return None
 
     def answer_value(self, query: int, answer: Any) -> float:
         """Return an answer to a query as a number in [0, 1]; a number is the value of its column.
@@ -415,7 +422,7 @@ class Pursuit:
         more = leading - other if gained else other - leading
         return ((leading, other), compared) if more >= TELLING else None
 
-    def among(self, classes: Sequence[Any]) -> Pursuit:
+    def among(self, classes: Any) -> Pursuit:
         """Return the pursuit among c' of its classes, as if there were no others.
 
         Their priors are renormalised. Naive Bayes asks what tells these apart; a querier network
