@@ -449,7 +449,8 @@ def ending(explanation: Explanation) -> str:
         "questions": f"{asked} none is left",
         "unfinished": f"stopped {asked}",
     }
-    return f"not certain{' of so common a class' if common else ''}: {reasons[ended]}"
+    so = f" of so {'likely' if explanation.known else 'common'} a class" if common else ""
+    return f"not certain{so}: {reasons[ended]}"
 
 
 def _unchanged(explanation: Explanation) -> str:
