@@ -104,7 +104,9 @@ def test_nobody_is_asked_what_is_known(run: Callable, colors: Path, server: str)
     )  # fmt: skip
     assert status == 0, log
     for each in json.loads(out)["images"]:
-        assert [(step["query"], step.get("by")) for step in each["known"]] == [("green grass", None)]
+        assert [(step["query"], step.get("by")) for step in each["known"]] == [
+            ("green grass", None)
+        ]
         assert "green grass" not in [step["query"] for step in each["steps"]]
         assert all(step["by"] == "eyes" for step in each["steps"])
         assert each["class_names"] == ["blue", "red"]

@@ -16,7 +16,7 @@ from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.explanations import as_csv, as_html
 from infopursuit.report.figures import explanation_png
-from tests.pursuit.conftest import IMAGES, NAMES, QUERIES, K, unit, with_naive_bayes, with_networks
+from tests.pursuit.conftest import IMAGES, QUERIES, K, unit, with_naive_bayes, with_networks
 
 EVERYTHING = StoppingRule(None, stability=None)
 SAID = {"wings": "yes", "Red body?": "no"}
@@ -202,7 +202,3 @@ def test_texts_are_parted_at_the_equals_sign_behind_a_question(pursuit: Pursuit)
 def test_what_cannot_be_known_is_refused(pursuit: Pursuit, known: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         known_of(pursuit, known, 2, 6, overridden=[7])
-
-
-def test_names_are_those_of_the_model(pursuit: Pursuit) -> None:
-    assert pursuit.among(NAMES).class_names == pursuit.class_names

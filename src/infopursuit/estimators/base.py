@@ -99,7 +99,8 @@ class PursuitClassifier:
             second_opinion: a vision-language model that looks at the pictures, as in `explain`.
             known: answers before the first question: a dict by question that holds for all rows, or
                 which answers of each row are known, as an (n, k) mask over the questions or, of a
-                table, an (n, d) mask over its columns. They are evidence, and are not asked.
+                table, an (n, d) mask over its columns (which it is if both fit). They are evidence,
+                and are not asked.
             classes: the only ones there are, of `classes_`; None for all. Questions of naive Bayes
                 are chosen to tell these apart.
         """
@@ -112,12 +113,7 @@ class PursuitClassifier:
         return self.classes_[np.concatenate(rows)]
 
     def predict_proba(
-        self,
-        X: Any,
-        stop: StoppingRule | None = None,
-        *,
-        known: Any = None,
-        classes: Any = None,
+        self, X: Any, stop: StoppingRule | None = None, *, known: Any = None, classes: Any = None
     ) -> np.ndarray:
         """Return the posterior at the point where each row's questions end; (n, c) float64.
 
@@ -137,12 +133,7 @@ class PursuitClassifier:
         return self._answers(X).cpu().numpy().astype(np.float32)
 
     def roll_out(
-        self,
-        X: Any,
-        budget: int | None = None,
-        *,
-        known: Any = None,
-        classes: Any = None,
+        self, X: Any, budget: int | None = None, *, known: Any = None, classes: Any = None
     ) -> RollOut:
         """Ask `budget` questions (default k) of each row; the whole course, as tensors.
 
@@ -157,13 +148,7 @@ class PursuitClassifier:
         return self.pursuit_.rolled(answers, budget, known=mask)
 
     def accuracy_by_budget(
-        self,
-        X: Any,
-        y: Any,
-        budget: int | None = None,
-        *,
-        known: Any = None,
-        classes: Any = None,
+        self, X: Any, y: Any, budget: int | None = None, *, known: Any = None, classes: Any = None
     ) -> np.ndarray:
         """Return the accuracy after exactly t = 0..T questions; (T + 1,) float64.
 

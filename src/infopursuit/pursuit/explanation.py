@@ -41,7 +41,7 @@ OPTIONAL = (
     "known",
 )
 
-IMAGE = "image"
+IMAGE, KNOWN = "image", "known"
 # Answers in a row are read as one line if they leave each class in a band narrower than this, and
 # the most probable class as it was (docs/method/index.md, "Folds").
 LITTLE = 1 / 10

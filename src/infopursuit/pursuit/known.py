@@ -105,7 +105,8 @@ def _answers(
 
 
 def _mask(pursuit: Pursuit, known: Any, rows: int, width: int) -> Bool[Tensor, "n k"]:
-    found, k = np.asarray(known), len(pursuit.queries)
+    found = np.asarray(known.cpu() if isinstance(known, Tensor) else known)
+    k = len(pursuit.queries)
     columns = getattr(pursuit.rule, "columns", None)
     shapes = {"questions": k} if columns is None else {"questions": k, "columns": width}
     expected = " or ".join(f"{rows} x {count} ({what})" for what, count in shapes.items())

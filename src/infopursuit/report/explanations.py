@@ -9,8 +9,7 @@ from typing import Any
 
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import one_line
-from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, most_probable
-from infopursuit.report.words import KNOWN
+from infopursuit.pursuit.explanation import IMAGE, KNOWN, Explanation, ending, most_probable
 
 COLUMNS = (
     "number",

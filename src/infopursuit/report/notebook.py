@@ -7,9 +7,9 @@ from html import escape
 from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.provenance import measured
-from infopursuit.pursuit.explanation import Explanation, Step, ending, leaders
+from infopursuit.pursuit.explanation import KNOWN, Explanation, Step, ending, leaders
 from infopursuit.report.places import marked_address
-from infopursuit.report.words import BEFORE, KNOWN, changed_little, notes, numbered
+from infopursuit.report.words import BEFORE, changed_little, notes, numbered
 
 # Pixels of the longer side of a picture with the place of an answer.
 PLACE = 96

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import counted, percent
-from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, leaders
+from infopursuit.pursuit.explanation import DIGITS, KNOWN, Explanation, Step, ending, leaders
 from infopursuit.pursuit.stopping import StoppingRule
 
 # More columns in a folded row are given by their number.
 NAMED = 3
-BEFORE, KNOWN = "before any question", "known"
+BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
     "It looks like none of the classes: fewer than 1 % of held-out {}s have answers as unlikely."
 )

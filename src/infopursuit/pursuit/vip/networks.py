@@ -98,7 +98,8 @@ class HistoryNetwork(nn.Module):
         """Return the classifier of m of the classes: the others get no logits."""
         fewer = copy.copy(self)
         fewer._modules = dict(self._modules)  # the layers before the head are shared
-        fewer.head = Linear(self.head.in_features, len(classes), device=self.head.weight.device)
+        with torch.device("meta"):  # no weights are drawn
+            fewer.head = Linear(self.head.in_features, len(classes))
         fewer.head.weight = nn.Parameter(self.head.weight.detach()[classes])
         fewer.head.bias = nn.Parameter(self.head.bias.detach()[classes])
         return fewer.eval()
