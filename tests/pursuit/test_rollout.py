@@ -14,6 +14,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.pursuit import rollout
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import HOLDING, StoppingRule, posterior_entropy
+from infopursuit.pursuit.vip.networks import DenseHistories, HistoryNetwork
 from tests.pursuit import reference
 from tests.pursuit.conftest import IMAGES, K, unit
 
@@ -81,6 +82,62 @@ def test_asking_until_a_rule_holds_ends_where_the_roll_out_does(
     assert found.held.tolist() == held.bool().tolist()
     ends = rolled.posteriors[torch.arange(IMAGES), counts]
     torch.testing.assert_close(found.posterior, ends)
+
+
+def mask_of(share: float) -> torch.Tensor:
+    """Return which answers are known, of some images all and of some none."""
+    mask = torch.rand(IMAGES, K, generator=torch.Generator().manual_seed(5)) < share
+    mask[3], mask[4] = True, False
+    return mask
+
+
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize("first", [None, 6])
+def test_a_roll_out_after_known_answers_is_the_loop_of_each_image(
+    pursuit: Pursuit,
+    answers: torch.Tensor,
+    first: int | None,
+    dense: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if dense:  # what networks do on a GPU
+        monkeypatch.setattr(HistoryNetwork, "incremental", lambda *given: DenseHistories(*given))
+    pursuit, known = replace(pursuit, first=first), mask_of(0.4)
+    monkeypatch.setattr(rollout, "CPU_BLOCK", 17)
+    found = pursuit.roll_out(unit(IMAGES, 2), K, 2, known)
+    for row in range(IMAGES):
+        expected = reference.ask(pursuit, answers[row], K, known[row])
+        asked = len(expected.order)
+        assert asked == K - int(known[row].sum())
+        assert found.order[row].tolist() == [*expected.order, *[-1] * (K - asked)]
+        assert found.answers[row, :asked].tolist() == answers[row, expected.order].tolist()
+        assert found.answers[row, asked:].isnan().all()
+        last = [expected.posteriors[-1]] * (K - asked)
+        torch.testing.assert_close(
+            found.posteriors[row], torch.stack([*expected.posteriors, *last])
+        )
+        assert (found.values[row] > -torch.inf).any(dim=1).sum() == asked
+
+
+@pytest.mark.parametrize("stop", STOPS, ids=str)
+def test_asking_until_a_rule_holds_after_known_answers(
+    pursuit: Pursuit, answers: torch.Tensor, stop: StoppingRule
+) -> None:
+    known = mask_of(0.3)
+    rolled = pursuit.roll_out(unit(IMAGES, 2), K, known=known)
+    counts, _ = stop.steps(rolled.posteriors)
+    counts = counts.minimum((~known).sum(dim=1))
+    found = pursuit.ask_until(answers, stop, known)
+    assert found.length.tolist() == counts.tolist()
+    ends = rolled.posteriors[torch.arange(IMAGES), counts]
+    torch.testing.assert_close(found.posterior, ends)
+
+
+def test_nothing_known_is_as_before(pursuit: Pursuit) -> None:
+    plain = pursuit.roll_out(unit(IMAGES, 2), K, 3)
+    found = pursuit.roll_out(unit(IMAGES, 2), K, 3, torch.zeros(IMAGES, K, dtype=torch.bool))
+    assert torch.equal(found.order, plain.order)
+    torch.testing.assert_close(found.posteriors, plain.posteriors)
 
 
 @pytest.mark.parametrize("budget", [-1, K + 1])

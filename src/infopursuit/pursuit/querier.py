@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ Member = TypeVar("Member", bound="HistoryFunction")
 @runtime_checkable
 class IncrementalHistories(Protocol):
     """b histories that start empty and grow by one query at a time, without gradients."""
+
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        """Let each empty history start with the answers that `known` selects."""
+        ...
 
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
         """Append one query, not asked before, and its answer to each of the first r histories."""
@@ -79,6 +83,10 @@ class Querier(HistoryFunction, Protocol):
         """Return what the outputs mean by `criterion`; -inf marks queries that cannot be asked."""
         ...
 
+    def judged_by(self: Member, classifier: Any) -> Member:
+        """Return the querier beside a classifier of fewer classes (`Classifier.among`)."""
+        ...
+
 
 @runtime_checkable
 class Classifier(HistoryFunction, Protocol):
@@ -92,6 +100,10 @@ class Classifier(HistoryFunction, Protocol):
     @property
     def exact(self) -> AnswerTable | None:
         """The same in float64."""
+        ...
+
+    def among(self: Member, classes: Int[Tensor, " m"]) -> Member:
+        """Return the classifier of m of the classes."""
         ...
 
 

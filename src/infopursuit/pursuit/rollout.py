@@ -2,6 +2,9 @@
 
 Greedy roll-outs nest: a shorter history is a prefix of a longer one. So one roll-out records the
 order once, and every history up to its length is read off it.
+
+Histories may start with answers that are known beforehand: these count as evidence, and are not
+asked. A mask `known` (n, k) says which of the answers of each image they are.
 """
 
 from __future__ import annotations
@@ -13,7 +16,12 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.querier import Classifier, Querier
+from infopursuit.pursuit.querier import (
+    Classifier,
+    HistoryFunction,
+    IncrementalHistories,
+    Querier,
+)
 from infopursuit.pursuit.stopping import StoppingRule
 
 # Images rolled out together. On a CPU enough to share masks, few enough to stay in the cache; on a
@@ -28,12 +36,14 @@ class RollOut(NamedTuple):
     """What T steps of Information Pursuit did for n images.
 
     Attributes:
-        order: the query asked at each step.
-        answers: the answer it got.
-        posteriors: the classifier's distribution after t = 0..T queries.
+        order: the query asked at each step; -1 if none was left, as most answers were known.
+        answers: the answer it got; NaN if none was left.
+        posteriors: the classifier's distribution after t = 0..T queries, and what was known; the
+            last one goes on if none is left.
         best: the m queries of largest value at each step, the asked one first, unless it was
             forced; m is 0 if they were not wanted.
-        values: of those, by the querier's criterion; -inf for queries that were asked before.
+        values: of those, by the querier's criterion; -inf for queries that were asked before, or
+            known.
     """
 
     order: Int[Tensor, "n T"]
@@ -58,11 +68,17 @@ class Ending(NamedTuple):
 
 
 def in_blocks(
-    run: Callable[[Tensor], Iterable[Tensor]], answers: Float[Tensor, "n k"]
+    run: Callable[..., Iterable[Tensor]],
+    answers: Float[Tensor, "n k"],
+    known: Bool[Tensor, "n k"] | None = None,
 ) -> Iterator[Tensor]:
-    """Run a roll-out on some images at a time; yield each of its results for all images."""
-    blocks = answers.split(CPU_BLOCK if answers.is_cpu else GPU_BLOCK)
-    for parts in zip(*map(run, blocks), strict=True):
+    """Run a roll-out on some images at a time; yield each of its results for all images.
+
+    `run` takes their answers and, if there is one, the mask of those that are known.
+    """
+    size = CPU_BLOCK if answers.is_cpu else GPU_BLOCK
+    masks = () if known is None else (known.split(size),)
+    for parts in zip(*map(run, answers.split(size), *masks), strict=True):
         yield torch.cat(parts)
 
 
@@ -97,26 +113,42 @@ def any_left(querier: Querier, outputs: Float[Tensor, "b k"]) -> Bool[Tensor, " 
     return values.amax(dim=1) > -torch.inf
 
 
+def started(
+    function: HistoryFunction, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"] | None
+) -> IncrementalHistories:
+    """Return b histories: empty, or with the answers that are known."""
+    histories = function.incremental(len(answers))
+    if known is not None:
+        histories.start(answers, known)
+    return histories
+
+
 class Asking:
     """b images that are asked one query after another, each given its answers so far."""
 
-    def __init__(self, querier: Querier, answers: Float[Tensor, "b k"]) -> None:
+    def __init__(
+        self,
+        querier: Querier,
+        answers: Float[Tensor, "b k"],
+        known: Bool[Tensor, "b k"] | None = None,
+    ) -> None:
         self.querier, self.answers = querier, answers
-        self.histories = querier.incremental(len(answers))
+        self.histories = started(querier, answers, known)
         self.asked = torch.zeros_like(answers, dtype=torch.bool)
+        if known is not None:
+            self.asked |= known
 
     def ask(
         self, rows: int, forced: int | None = None
     ) -> tuple[Int[Tensor, " r"], Float[Tensor, " r"], Float[Tensor, "r k"]]:
         """Ask one query of each of the first `rows` images; return queries, answers, and outputs.
 
-        All are asked `forced`, or each its best query.
+        All are asked `forced`, unless its answer is known, or each its best query.
         """
         outputs = self.histories.outputs(rows).masked_fill_(self.asked[:rows], -torch.inf)
-        if forced is None:
-            queries = first_of_the_best(outputs, self.querier.rounding)
-        else:
-            queries = torch.full((rows,), forced, dtype=torch.long, device=outputs.device)
+        queries = first_of_the_best(outputs, self.querier.rounding)
+        if forced is not None:
+            queries = torch.where(self.asked[:rows, forced], queries, forced)
         self.asked[:rows].scatter_(1, queries.unsqueeze(1), True)
         given = self.answers[:rows].gather(1, queries.unsqueeze(1)).squeeze(1)
         self.histories.add(queries, given)
@@ -177,6 +209,7 @@ def roll_out(
     budget: int,
     first: int | None = None,
     best: int = 0,
+    known: Bool[Tensor, "n k"] | None = None,
 ) -> RollOut:
     """Ask `budget` queries (<= k) of every image and record the posterior after each.
 
@@ -184,42 +217,59 @@ def roll_out(
         querier: chooses the queries.
         classifier: gives the posteriors.
         answers: of the images to all k queries.
-        budget: how many queries.
+        budget: how many queries, without those whose answers are known.
         first: the query that every image is asked first; None for the querier's choice.
         best: how many of the best queries to record at each step.
+        known: which of the answers are known before the first query; None for none.
     """
-    return RollOut(
-        *in_blocks(
-            lambda block: _roll_out(querier, classifier, block, budget, first, best), answers
-        )
-    )
+
+    def run(block: Tensor, mask: Tensor | None = None) -> RollOut:
+        if mask is None:
+            active = [len(block)] * budget
+            return _roll_out(querier, classifier, block, active, first, best)
+        left = (~mask).sum(dim=1)
+        by_left = torch.argsort(left, descending=True, stable=True)
+        steps = torch.arange(budget, device=left.device).unsqueeze(1)
+        active = (left > steps).sum(dim=1).tolist()
+        done = _roll_out(querier, classifier, block[by_left], active, first, best, mask[by_left])
+        place = torch.argsort(by_left)
+        return RollOut(*(each[place] for each in done))
+
+    return RollOut(*in_blocks(run, answers, known))
 
 
 def _roll_out(
     querier: Querier,
     classifier: Classifier,
     answers: Tensor,
-    budget: int,
+    active: list[int],
     first: int | None,
     best: int,
+    known: Tensor | None = None,
 ) -> RollOut:
-    rows, device = len(answers), answers.device
-    asking, histories = Asking(querier, answers), classifier.incremental(rows)
+    """Ask the first `active[step]` images at each step; the others have no query left."""
+    count, budget, device = len(answers), len(active), answers.device
+    asking, histories = Asking(querier, answers, known), started(classifier, answers, known)
     best = min(best, answers.shape[1])
-    order = torch.zeros(rows, budget, dtype=torch.long, device=device)
-    places = torch.zeros(rows, budget, best, dtype=torch.long, device=device)
-    values = torch.zeros(rows, budget, best, device=device)
-    posteriors = [histories.outputs(rows).softmax(dim=1)]
-    for step in range(budget):
+    order = torch.full((count, budget), -1, dtype=torch.long, device=device)
+    places = torch.zeros(count, budget, best, dtype=torch.long, device=device)
+    values = torch.full((count, budget, best), -torch.inf, device=device)
+    posteriors = [histories.outputs(count).softmax(dim=1)]
+    for step, rows in enumerate(active):
+        if not rows:
+            posteriors.append(posteriors[-1])
+            continue
         queries, given, outputs = asking.ask(rows, first if step == 0 else None)
-        order[:, step] = queries
+        order[:rows, step] = queries
         histories.add(queries, given)
-        posteriors.append(histories.outputs(rows).softmax(dim=1))
+        after = histories.outputs(rows).softmax(dim=1)
+        posteriors.append(after if rows == count else torch.cat([after, posteriors[-1][rows:]]))
         if best:
             top = ranked(outputs, querier.rounding, best)
             meant = querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
-            places[:, step], values[:, step] = top, meant.gather(1, top)
-    return RollOut(order, answers.gather(1, order), torch.stack(posteriors, dim=1), places, values)
+            places[:rows, step], values[:rows, step] = top, meant.gather(1, top)
+    given = answers.gather(1, order.clamp_min(0)).masked_fill(order < 0, torch.nan)
+    return RollOut(order, given, torch.stack(posteriors, dim=1), places, values)
 
 
 @torch.no_grad()
@@ -229,20 +279,33 @@ def ask_until(
     answers: Float[Tensor, "n k"],
     stop: StoppingRule,
     first: int | None = None,
+    known: Bool[Tensor, "n k"] | None = None,
 ) -> Ending:
-    """Ask each image until the stopping rule holds; images that are done cost nothing more."""
-    return Ending(
-        *in_blocks(lambda block: _ask_until(querier, classifier, block, stop, first), answers)
-    )
+    """Ask each image until the stopping rule holds; images that are done cost nothing more.
+
+    What is known counts as evidence, and as no question; the posterior before any question is the
+    one after it.
+    """
+
+    def run(block: Tensor, mask: Tensor | None = None) -> Ending:
+        return _ask_until(querier, classifier, block, stop, first, mask)
+
+    return Ending(*in_blocks(run, answers, known))
 
 
 def _ask_until(
-    querier: Querier, classifier: Classifier, answers: Tensor, stop: StoppingRule, first: int | None
+    querier: Querier,
+    classifier: Classifier,
+    answers: Tensor,
+    stop: StoppingRule,
+    first: int | None,
+    known: Tensor | None,
 ) -> Ending:
     count, budget = len(answers), stop.budget(answers.shape[1])
-    asking, histories = Asking(querier, answers), classifier.incremental(count)
+    asking, histories = Asking(querier, answers, known), started(classifier, answers, known)
     posterior = histories.outputs(count).softmax(dim=1)
-    prior = posterior[:1]  # nothing is known yet: all images have the same
+    # If nothing is known, all images have the same.
+    prior = posterior[:1] if known is None else posterior
     ending = Ending(
         posterior.clone(),
         torch.zeros(count, dtype=torch.long, device=answers.device),
@@ -253,11 +316,12 @@ def _ask_until(
 
     def end(over: Tensor, holds: Tensor) -> Tensor:
         """Write where images end, and go on with the others; return which of them these are."""
-        nonlocal waiting, unchanged, posterior
+        nonlocal waiting, unchanged, posterior, prior
         rows, left = waiting[over], (~over).nonzero().squeeze(1)
         ending.posterior[rows], ending.length[rows] = posterior[over], step
         ending.held[rows] = holds[over]
         waiting, unchanged, posterior = waiting[left], unchanged[left], posterior[left]
+        prior = prior if known is None else prior[left]
         asking.keep(left)
         histories.keep(left)
         return left

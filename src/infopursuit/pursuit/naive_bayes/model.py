@@ -72,6 +72,10 @@ class NaiveBayes:
         """Return the classifier of m of the queries."""
         return NaiveBayes(self.table.select(columns))
 
+    def among(self, classes: Int[Tensor, " m"]) -> NaiveBayes:
+        """Return the classifier of m of the classes."""
+        return NaiveBayes(self.table.among(classes))
+
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of the table."""
@@ -199,6 +203,10 @@ class InformationGain:
         redundant = None if self.redundant is None else self.redundant.select(columns)
         return InformationGain(self.table.select(columns), weights, redundant)
 
+    def judged_by(self, classifier: NaiveBayes) -> InformationGain:
+        """Return the querier that tells apart the classes of a classifier."""
+        return InformationGain(classifier.table, self.query_weights, self.redundant)
+
     def tensors(self) -> dict[str, Tensor]:
         """Return query weights and redundant pairs, if any, by the names that saved models use.
 
@@ -247,23 +255,36 @@ class _Evidence:
     ) -> None:
         self.table, self.redundant = table, redundant
         self.sum = table.log_prior.expand(batch, -1).clone()
-        self.asked = 0
+        self.asked: int | Tensor = 0  # of each history (b, 1), if they start with answers
         self.late: Tensor | None = None
         if redundant is not None:
             shape = batch, redundant.k
             self.late = torch.zeros(shape, dtype=torch.bool, device=self.sum.device)
 
     @torch.no_grad()
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        """Let each empty history start with the answers that `known` selects."""
+        mask = known.to(self.sum)
+        self.sum = self.table.evidence(answers, mask)
+        self.asked = mask.sum(dim=1, keepdim=True)
+        if self.redundant is not None:
+            self.late = self.redundant.mask(answers, mask)
+
+    @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
         """Append one query and its answer to each of the first r histories."""
         self.sum[: len(queries)] += self.table.log_likelihood_of(queries, answers)
-        self.asked += 1
+        if isinstance(self.asked, int):
+            self.asked += 1
+        else:
+            self.asked[: len(queries)] += 1
         if self.late is not None and self.redundant is not None:
             self.late[: len(queries)] |= self.redundant.mask_after(queries, answers)
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
         """Go on with these histories alone."""
         self.sum = self.sum[rows]
+        self.asked = self.asked if isinstance(self.asked, int) else self.asked[rows]
         self.late = None if self.late is None else self.late[rows]
 
 
@@ -274,8 +295,9 @@ class _ClassEvidence(_Evidence):
 
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
-        """Return the logits of the first `rows` histories, all of the same length."""
-        return self.classifier.logits(self.sum[:rows], self.asked)
+        """Return the logits of the first `rows` histories."""
+        asked = self.asked if isinstance(self.asked, int) else self.asked[:rows]
+        return self.classifier.logits(self.sum[:rows], asked)
 
 
 class _GainEvidence(_Evidence):

@@ -19,10 +19,11 @@ the answer channel and a tenth to a half of the mask channel.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError
@@ -93,6 +94,20 @@ class HistoryNetwork(nn.Module):
             "Bayes model, whose queries can be left out"
         )
 
+    def among(self, classes: Int[Tensor, " m"]) -> HistoryNetwork:
+        """Return the classifier of m of the classes: the others get no logits."""
+        fewer = copy.copy(self)
+        fewer._modules = dict(self._modules)  # the layers before the head are shared
+        with torch.device("meta"):  # no weights are drawn
+            fewer.head = Linear(self.head.in_features, len(classes))
+        fewer.head.weight = nn.Parameter(self.head.weight.detach()[classes])
+        fewer.head.bias = nn.Parameter(self.head.bias.detach()[classes])
+        return fewer.eval()
+
+    def judged_by(self, classifier: object) -> HistoryNetwork:
+        """Return the same querier: it chooses as it was trained, among all classes."""
+        return self
+
     def tensors(self) -> dict[str, Tensor]:
         """Return the weights."""
         return dict(self.state_dict())
@@ -124,6 +139,11 @@ class DenseHistories:
         self.first = network.first.bias.expand(batch, 2, -1).clone()
         # What a column counts in each channel: its answer, and 1.
         self.factors = torch.ones_like(self.first[:, :, :1])
+
+    @torch.no_grad()
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        mask = known.to(answers)
+        self.first = self.network.first(torch.stack((answers * mask, mask), dim=1))
 
     @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
@@ -167,6 +187,18 @@ class DistinctHistories:
         self.asked = torch.zeros(batch, k, dtype=torch.bool)
         self.keys = _random_keys(k) if keys is None else keys
         self.key_of = torch.zeros(batch, dtype=torch.long)
+
+    @torch.no_grad()
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        mask = known.to(answers)
+        self.answer_first = self.network.first(answers * mask)
+        self.answer_logits = self._answer_logits(self.answer_first)
+        self.asked = known.clone()
+        for query, key in enumerate(self.keys.tolist()):
+            self.key_of ^= known[:, query] * key
+        distinct, self.set_of = torch.unique(mask, dim=0, return_inverse=True)
+        self.mask_first = self.network.first(distinct)
+        self.mask_logits = self._mask_logits(self.mask_first)
 
     @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
