@@ -94,6 +94,24 @@ def test_predict_and_the_control(run: Callable, colors: Path, server: str, tmp_p
     assert measured.other.right < len(files)
 
 
+def test_nobody_is_asked_what_is_known(run: Callable, colors: Path, server: str) -> None:
+    files = sorted((colors / "photos").rglob("*.png"))[::4]
+    status, out, log = run(
+        "explain", "--model", colors / "model", "--second-opinion", server,
+        "--second-opinion-model", "eyes", "--second-opinion-alone", "--second-opinion-images",
+        colors / "photos", "--known", "green grass=no", "--among", "red,blue", *files,
+        "--format", "json",
+    )  # fmt: skip
+    assert status == 0, log
+    for each in json.loads(out)["images"]:
+        assert [(step["query"], step.get("by")) for step in each["known"]] == [
+            ("green grass", None)
+        ]
+        assert "green grass" not in [step["query"] for step in each["steps"]]
+        assert all(step["by"] == "eyes" for step in each["steps"])
+        assert each["class_names"] == ["blue", "red"]
+
+
 def test_a_server_that_refuses_structured_outputs_is_asked_without(colors: Path) -> None:
     def reply(request: dict[str, Any]) -> Any:
         if "structured_outputs" in request["body"]:

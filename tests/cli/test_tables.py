@@ -127,19 +127,60 @@ def test_a_row_is_explained_in_each_form(run: Callable, fitted: Path) -> None:
     assert [file.name for file in Path("drawn").iterdir()] == ["t090.png"]
 
 
+@pytest.mark.filterwarnings("default")
 def test_a_row_and_a_person_answer_on_the_command_line(
     run: Callable, fitted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = iter(["blue\n", "Enter\n", "?\n", "\n", "q\n"])
+    said = iter(["blue\n", "u\n", "?\n", "\n", "q\n"])
     monkeypatch.setattr("sys.stdin", said)
     Path("one.csv").write_text("\n".join(Path("new.csv").read_text().splitlines()[:2]) + "\n")
-    status, out, _ = run("explain", "--model", "model", "--interactive", "one.csv")
+    status, out, log = run("explain", "--model", "model", "--interactive", "one.csv")
     assert status == 0
     assert "Enter takes the answer of the row; type a value, such as " in out
-    assert "the answer 'blue' to " in out
+    assert "warning: 'colour?': 'blue' was not there in fit, unlike 'grey', 'red'" in log
     assert "image" not in out
     monkeypatch.setattr("sys.stdin", iter(["30\n", "red\n", "30\n"] * 3))
     assert "cat" in run("explain", "--model", "model", "--interactive")[1]
+
+
+@pytest.mark.filterwarnings("default")
+def test_what_is_known_of_rows_and_which_classes_there_are(
+    run: Callable, fitted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = infopursuit.load("model")
+    X = read_given("new.csv", wanted_by(model)).some()
+    names = animals()["Tag"][90:].tolist()
+    options = ["--known", "colour=Red", "--known", "size, cm=1.4", "--among", "ant,cat"]
+    known, classes = {"colour": "red", "size, cm": 1.4}, ["cat", "ant"]
+    status, out, log = run("explain", "--model", "model", "new.csv", *options, "--all")
+    expected = model.explain(X, names=names, known=known, classes=classes)
+    assert (status, out) == (0, "\n".join(each.to_text(everything=True) for each in expected))
+    assert out.splitlines()[1].split() == ["known", "colour?", "red"]
+    status, out, log = run("predict", "--model", "model", "new.csv", *options)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["class"] for row in rows] == [each.predicted_class for each in expected]
+    assert [row["questions"] for row in rows] == ["1"] * 30
+    monkeypatch.setattr("sys.stdin", iter(["no\n"]))
+    status, out, _ = run("explain", "--model", "model", "--interactive", *options)
+    asked = model.dialogue(known=known, classes=classes)
+    asked.answer("no")
+    assert (status, out.partition("stings? ")[2]) == (0, str(asked.explanation()))
+    warned = run("predict", "--model", "model", "new.csv", "--known", "colour=blue")[2]
+    assert warned.count("'colour?': 'blue' was not there in fit") == 1
+    for command in ("explain", "predict"):
+        for given, message in (
+            (["--known", "colour"], "--known: 'colour'; expected QUESTION=ANSWER"),
+            (["--known", "color=red"], "--known: the model has no question 'color'"),
+            (["--known", "size, cm=big"], "--known: the answer 'big' to 'size, cm?'"),
+            (["--among", "ant,dog"], "--among: no class 'dog'; expected one such as 'ant'"),
+            (["--among", ""], "--among: no class ''; expected one such as 'ant'"),
+        ):
+            status, _, log = run(command, "--model", "model", "new.csv", *given)
+            assert status == 1
+            assert message in log
+    few = "explain", "--model", "model", "new.csv", "--decisive"
+    assert "--decisive: chooses from all answers" in run(*few, "--known", "colour=red")[2]
+    assert "bee" not in run(*few, "--among", "ant", "--among", "cat")[1]
 
 
 def test_rows_are_explored(run: Callable, fitted: Path) -> None:

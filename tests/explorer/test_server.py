@@ -41,6 +41,7 @@ from infopursuit.explorer.server import (
     bound,
     server,
 )
+from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.conftest import serving
 from tests.explorer.made_up import STOP, images, naive_bayes, networks
@@ -196,6 +197,33 @@ def test_a_form_with_a_picture_is_predicted_in_words(model: Pursuit) -> None:
     assert "has no file" in refused(no_file, 400)
     head = {"content-type": "multipart/form-data"}
     assert "has no file" in refused(there.post("/api/predict", content=png(), headers=head), 400)
+
+
+@pytest.mark.parametrize("model", [naive_bayes(), networks()])
+def test_what_is_known_of_a_picture_and_which_classes_there_are(model: Pursuit) -> None:
+    row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
+    answers, known = model.answers(row), torch.zeros(1, 9, dtype=torch.bool)
+    answers[0, 2], answers[0, 5], known[0, [2, 5]] = 1.0, 0.0, True
+    among = model.among(["bus", "zebra"])
+    asked = [("known", "query 2=yes"), ("known", "Query 5?=no"), ("among", "bus,zebra")]
+    with serving(application(seen(model))) as address:
+        url = f"{address}api/predict"
+        for pursuit, given in ((model, asked[:2]), (among, asked)):
+            found = httpx.post(url, params=given, content=png()).json()["predictions"]["m0"]
+            (expected,) = pursuit.explain(answers, STOP, [found["image"]], known=known)
+            assert found == json.loads(json.dumps(prediction(expected)))
+        assert {each["class"] for each in found["top"]} == {"bus", "zebra"}
+        assert [each["answer"] for each in found["known"]] == ["yes", "no"]
+        plain = httpx.post(url, content=png()).json()["predictions"]["m0"]
+        assert plain["known"] == []
+        for given, message in (
+            ({"known": "query 2"}, "'query 2'; expected QUESTION=ANSWER"),
+            ({"known": "query 99=yes"}, "the model has no question 'query 99'"),
+            ({"known": "=" * 9000}, "the model has no question ''"),
+            ({"known": "query 2=perhaps"}, "the answer 'perhaps'"),
+            ({"among": "bus,zebr"}, "no class 'zebr'; expected one such as 'zebra'"),
+        ):
+            assert message in refused(httpx.post(url, params=given, content=png()), 422)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -35,28 +35,26 @@ def outcome(right: list[float], fitting: float, images: int = 400) -> Tried:
 
 
 def test_the_most_fitting_of_the_cheap_weights_are_taken() -> None:
-    without = outcome([0.5, 0.6, 0.8], 0.0)
-    same, fitting = [0.5, 0.6, 0.8], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]
+    without = outcome([0.5, 0.8], 0.0)
+    same, fitting = [0.5, 0.8], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]
 
     def chosen(right: list[list[float]], fits: list[float] = fitting) -> Earned:
         tried = [outcome(*each) for each in zip(right, fits, strict=True)]
         return earned(without, tried, LADDER)
 
     assert chosen([same] * 6).weights == LADDER[5]
-    for dear in range(3):  # each of the three accuracies counts
+    for dear in range(2):  # both accuracies count
         right = [list(same) for _ in LADDER]
         right[5][dear] -= 0.05
         assert chosen(right).weights == LADDER[4]
-    found = chosen([same, same, [0.45, 0.6, 0.8], *[[0.3, 0.3, 0.3]] * 3])
+    found = chosen([same, same, [0.45, 0.8], *[[0.3, 0.3]] * 3])
     assert found == Earned(LADDER[1], 0.0, pytest.approx((0.1, 0.3)))
-    nothing = chosen([[0.45, 0.6, 0.8]] * 6)
+    nothing = chosen([[0.45, 0.8]] * 6)
     assert nothing.weights is None and nothing.cost > COST
-    # A cost of less than COST may be more by chance: one standard error is added.
-    assert chosen([[0.4925, 0.6, 0.8]] * 6).weights is None
     # Of about as fitting ones the cheapest, of equals the mildest.
     close = [0.1, 0.3, 0.4, 0.9 - EQUAL / 2, 0.9 - EQUAL / 4, 0.9]
     assert chosen([same] * 6, close).weights == LADDER[3]
-    better = [same] * 4 + [[0.51, 0.61, 0.81], same]
+    better = [same] * 4 + [[0.51, 0.81], same]
     assert chosen(better, close).weights == LADDER[4]
 
 
@@ -162,7 +160,8 @@ def test_what_the_words_explain_is_that_of_the_first_answers(named: dict[str, np
                 fitting += true[leads, int(step.query[1:])] >= 0.5
     assert words["fits"] == pytest.approx(fitting / yes)
     said = words_run_out(model.provenance_)
-    assert said is not None and "no question names 1 class (K7)" in said and "--llm" in said
+    assert said is not None and "no question names 1 class (K7)" in said
+    assert "a language model" in said
     full = {"words": {"fits": 0.8, "explained": 0.3, "unnamed": []}}
     assert words_run_out(full) is None and words_run_out({}) is None
 

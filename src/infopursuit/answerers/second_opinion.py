@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from infopursuit.clip.embed import cache_folder
@@ -153,6 +153,7 @@ class SecondOpinion:
         stop: StoppingRule,
         names: Sequence[str],
         overridden: Sequence[int] = (),
+        known: Bool[Tensor, "n k"] | None = None,
     ) -> list[Explanation]:
         """Explain n pictures; a step says if the second opinion answered it (`Step.by`).
 
@@ -163,6 +164,7 @@ class SecondOpinion:
             stop: when to ask no more.
             names: of the pictures.
             overridden: queries whose answers a person gave.
+            known: which answers are known before the first question: no one else is asked.
         """
         pursuit: Pursuit = model.pursuit_
         shown = [encoded(each) for each in picture_list(pictures)]
@@ -170,7 +172,7 @@ class SecondOpinion:
             raise InputError(f"{len(shown)} pictures for {len(answers)} rows; expected one each")
         askable = self._askable(model)
         answers, said = answers.clone(), [dict[int, Opinion]() for _ in shown]
-        plans = self._plan(model, answers, said, stop, names, overridden, range(len(shown)))
+        plans = self._plan(model, answers, said, stop, names, overridden, range(len(shown)), known)
         while True:
             wanted = {
                 row: query
@@ -184,7 +186,7 @@ class SecondOpinion:
                 said[row][query] = opinion
                 if opinion.answer != NOT_SURE or pursuit.classifier.table is not None:
                     answers[row, query] = opinion.answer
-            plans |= self._plan(model, answers, said, stop, names, overridden, list(wanted))
+            plans |= self._plan(model, answers, said, stop, names, overridden, list(wanted), known)
         return [self._signed(pursuit, plans[row], opinions) for row, opinions in enumerate(said)]
 
     def _askable(self, model: Any) -> Collection[int]:
@@ -245,17 +247,23 @@ class SecondOpinion:
         names: Sequence[str],
         overridden: Sequence[int],
         rows: Sequence[int],
+        known: Tensor | None,
     ) -> dict[int, Explanation]:
         """Explain some rows, those together of which the same queries have a second opinion."""
         groups: dict[frozenset[int], list[int]] = {}
         for row in rows:
             everything = frozenset(range(answers.shape[1])) if self.alone else frozenset(said[row])
-            groups.setdefault(everything - set(overridden), []).append(row)
+            given = () if known is None else known[row].nonzero().squeeze(1).tolist()
+            groups.setdefault(everything.difference(overridden, given), []).append(row)
         plans = {}
         for queries, members in groups.items():
             pursuit = self._with_rates(model, sorted(queries))
             explained = pursuit.explain(
-                answers[members], stop, [names[row] for row in members], overridden=overridden
+                answers[members],
+                stop,
+                [names[row] for row in members],
+                overridden=overridden,
+                known=None if known is None else known[members],
             )
             plans |= dict(zip(members, explained, strict=True))
         return plans

@@ -343,6 +343,8 @@ def _random_state(command: argparse.ArgumentParser) -> None:
 def _stopping(command: argparse.ArgumentParser) -> None:
     _option(command, "--stop", "P", type=probability)
     _option(command, "--max-queries", "N", type=count)
+    _option(command, "--known", "QUESTION=ANSWER", action="append", default=[])
+    _option(command, "--among", "CLASS", action="append", default=[])
 
 
 def _images_and_title(command: argparse.ArgumentParser) -> None:

@@ -47,6 +47,9 @@ def explain(chosen: argparse.Namespace) -> int:
         if chosen.interactive:
             reason = "a dialogue asks one question after another; expected one of both"
         raise InputError(f"--decisive: {reason}")
+    if chosen.decisive and chosen.known:
+        raise InputError("--decisive: chooses from all answers; expected it without --known")
+    limits = asked_about(model, chosen)
     if chosen.where and chosen.interactive:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
     if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
@@ -55,7 +58,7 @@ def explain(chosen: argparse.Namespace) -> int:
     if opinion is not None and (chosen.interactive or chosen.decisive):
         raise InputError("--second-opinion: not with --interactive or --decisive")
     if chosen.interactive:
-        _write([_conversation(model, stop, chosen)], {}, chosen)
+        _write([_conversation(model, stop, limits, chosen)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
@@ -68,7 +71,7 @@ def explain(chosen: argparse.Namespace) -> int:
     rejected: dict[str, str] = {}
     for given in read_each(chosen.images, wanted_by(model)):
         read = readable(model, given, chosen.where)
-        explained += _explained(model, read, stop, opinion, chosen)
+        explained += _explained(model, read, stop, opinion, limits, chosen)
         shown = read.given.some_pictures() if chosen.figures or chosen.format == "html" else []
         pictures += shown or [None] * len(read.given.ids)
         rejected |= read.rejected
@@ -81,18 +84,21 @@ def explain(chosen: argparse.Namespace) -> int:
 
 
 def _conversation(
-    model: PursuitClassifier, stop: StoppingRule, chosen: argparse.Namespace
+    model: PursuitClassifier,
+    stop: StoppingRule,
+    limits: Mapping[str, Any],
+    chosen: argparse.Namespace,
 ) -> Explanation:
     """Ask a person about one image or row, or about what the person has in mind."""
     from infopursuit.pursuit.conversation import converse
 
     if not chosen.images:
-        return converse(model.dialogue(), stop, iter(sys.stdin), show)
+        return converse(model.dialogue(**limits), stop, iter(sys.stdin), show)
     if len(chosen.images) > 1:
         raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
     (given,) = read_each(chosen.images, wanted_by(model))
     cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
-    dialogue = model.dialogue(given.some(), *cost)
+    dialogue = model.dialogue(given.some(), *cost, **limits)
     dialogue.name = given.ids[0]
     return converse(dialogue, stop, iter(sys.stdin), show)
 
@@ -102,6 +108,7 @@ def _explained(
     read: Readable,
     stop: StoppingRule,
     opinion: Any,
+    limits: Mapping[str, Any],
     chosen: argparse.Namespace,
 ) -> list[Explanation]:
     rows, names = read.given.rows, read.given.ids
@@ -109,12 +116,12 @@ def _explained(
         return []
     pictures = [] if opinion is None and read.maps is None else read.given.some_pictures()
     if chosen.decisive and isinstance(model, DecidingClassifier):
-        limits = {"probability": chosen.stop, "most": chosen.max_queries}
-        given = {name: value for name, value in limits.items() if value is not None}
+        few = {"probability": chosen.stop, "most": chosen.max_queries, "classes": limits["classes"]}
+        given = {name: value for name, value in few.items() if value is not None}
         explained = model.decisive_answers(rows, names=names, stop=stop, **given)
     else:
         seen = {"second_opinion": opinion, "pictures": pictures}
-        explained = model.explain(rows, stop, names=names, **seen)
+        explained = model.explain(rows, stop, names=names, **seen, **limits)
     if read.maps is None:
         return explained
     from infopursuit.estimators.places import located
@@ -130,6 +137,21 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
     if chosen.max_queries is not None:
         rule = rule._replace(max_queries=chosen.max_queries)
     return rule
+
+
+def asked_about(model: PursuitClassifier, chosen: argparse.Namespace) -> dict[str, Any]:
+    """Return what is known before the first question, and the classes that are possible."""
+    from infopursuit.pursuit.known import classes_in_words, known_in_words
+
+    try:
+        known = known_in_words(model.pursuit_, chosen.known)
+    except InputError as error:
+        raise InputError(f"--known: {error}") from error
+    try:
+        classes = classes_in_words(model.pursuit_, chosen.among)
+    except InputError as error:
+        raise InputError(f"--among: {error}") from error
+    return {"known": known, "classes": classes}
 
 
 def language_model_of(option: str, where: str | None, needed: Mapping[str, Any]) -> Any:

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infopursuit.cli.explain import stopping_rule, write_output
+from infopursuit.cli.explain import asked_about, stopping_rule, write_output
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.files import check_writable
 from infopursuit.datasets.reading import read_each
@@ -33,7 +33,7 @@ def predict(chosen: argparse.Namespace) -> int:
     if chosen.out is not None:
         check_writable(chosen.out, "--out")
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
-    stop = stopping_rule(model, chosen)
+    stop, limits = stopping_rule(model, chosen), asked_about(model, chosen)
     opinion = chosen.second_opinion_of(chosen)
     predicted = []
     rejected: dict[str, str] = {}
@@ -43,7 +43,7 @@ def predict(chosen: argparse.Namespace) -> int:
         for start in range(0, count, BLOCK):
             block = read.given.subset(range(start, min(start + BLOCK, count)))
             seen = {"second_opinion": opinion, "pictures": opinion and block.some_pictures()}
-            explained = model.explain(block.rows, stop, names=block.ids, **seen)
+            explained = model.explain(block.rows, stop, names=block.ids, **seen, **limits)
             predicted += [prediction(each) for each in explained]
         rejected |= read.rejected
     noun = model.pursuit_.noun

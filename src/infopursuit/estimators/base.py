@@ -36,6 +36,7 @@ from infopursuit.texts.knowledge import KnowledgeTable
 
 if TYPE_CHECKING:
     from infopursuit.core.renderers import FramedPage
+    from infopursuit.pursuit.known import Known
 
 # Settings that are data, and are not saved: the chosen questions are.
 DATA = ("texts", "text_embeddings", "queries", "knowledge")
@@ -86,6 +87,9 @@ class PursuitClassifier:
         X: Any,
         stop: StoppingRule | None = None,
         second_opinion: Any = None,
+        *,
+        known: Any = None,
+        classes: Any = None,
     ) -> np.ndarray:
         """Predict the class of each row; (n,), of the type of the labels.
 
@@ -93,16 +97,31 @@ class PursuitClassifier:
             X: (n, d) embeddings, or pictures if the model knows its CLIP.
             stop: when to ask no more; None for the model's own rule.
             second_opinion: a vision-language model that looks at the pictures, as in `explain`.
+            known: answers before the first question: a dict by question that holds for all rows, or
+                which answers of each row are known, as an (n, k) mask over the questions or, of a
+                table, an (n, d) mask over its columns (which it is if both fit). They are evidence,
+                and are not asked.
+            classes: the only ones there are, of `classes_`; None for all. Questions of naive Bayes
+                are chosen to tell these apart.
         """
+        if classes is not None:
+            return self._among(classes).predict(X, stop, second_opinion, known=known)
         if second_opinion is not None:
-            explained = self.explain(X, stop, second_opinion=second_opinion)
+            explained = self.explain(X, stop, second_opinion=second_opinion, known=known)
             return self.classes_[[each.top_classes(1)[0] for each in explained]]
-        rows = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop)]
+        rows = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop, known)]
         return self.classes_[np.concatenate(rows)]
 
-    def predict_proba(self, X: Any, stop: StoppingRule | None = None) -> np.ndarray:
-        """Return the posterior at the point where each row's questions end; (n, c) float64."""
-        posteriors = [each.double().cpu().numpy() for each in self._endings(X, stop)]
+    def predict_proba(
+        self, X: Any, stop: StoppingRule | None = None, *, known: Any = None, classes: Any = None
+    ) -> np.ndarray:
+        """Return the posterior at the point where each row's questions end; (n, c) float64.
+
+        With `classes` it has their columns, in the order of `classes_`.
+        """
+        if classes is not None:
+            return self._among(classes).predict_proba(X, stop, known=known)
+        posteriors = [each.double().cpu().numpy() for each in self._endings(X, stop, known)]
         posterior = np.concatenate(posteriors)
         return posterior / posterior.sum(axis=1, keepdims=True)
 
@@ -113,29 +132,47 @@ class PursuitClassifier:
         """
         return self._answers(X).cpu().numpy().astype(np.float32)
 
-    def roll_out(self, X: Any, budget: int | None = None) -> RollOut:
-        """Ask `budget` questions (default k) of each row; the whole course, as tensors."""
-        rows = self._rows(X).tensor().to(self.pursuit_.device)
-        return self.pursuit_.roll_out(rows, len(self.queries_) if budget is None else budget)
+    def roll_out(
+        self, X: Any, budget: int | None = None, *, known: Any = None, classes: Any = None
+    ) -> RollOut:
+        """Ask `budget` questions (default k) of each row; the whole course, as tensors.
 
-    def accuracy_by_budget(self, X: Any, y: Any, budget: int | None = None) -> np.ndarray:
+        What is `known` and which `classes` there are is as in `predict`.
+        """
+        if classes is not None:
+            return self._among(classes).roll_out(X, budget, known=known)
+        rows = self._rows(X).tensor().to(self.pursuit_.device)
+        facts = self._known(known, rows)
+        answers, mask = facts.of(self.pursuit_.answers(rows))
+        budget = len(self.queries_) if budget is None else budget
+        return self.pursuit_.rolled(answers, budget, known=mask)
+
+    def accuracy_by_budget(
+        self, X: Any, y: Any, budget: int | None = None, *, known: Any = None, classes: Any = None
+    ) -> np.ndarray:
         """Return the accuracy after exactly t = 0..T questions; (T + 1,) float64.
 
         Args:
             X: (n, d) embeddings, or pictures if the model knows its CLIP.
             y: (n,) labels.
-            budget: T, at most k; None for k.
+            budget: T, at most k; None for k. What is known counts as no question; a row that has
+                no question left keeps its prediction.
+            known: answers before the first question, as in `predict`.
+            classes: the only ones there are, as in `predict`; rows of others count as wrong.
         """
+        if classes is not None:
+            return self._among(classes).accuracy_by_budget(X, y, budget, known=known)
         rows = self._rows(X).tensor().to(self.pursuit_.device)
         labels = np.asarray(y)
         if len(labels) != len(rows):
             raise InputError(f"y has {len(labels)} labels for {len(rows)} rows; expected one each")
         budget = len(self.queries_) if budget is None else budget
-        correct = np.zeros(budget + 1)
+        correct, facts = np.zeros(budget + 1), self._known(known, rows)
         size = images_at_once(budget, len(self.classes_))
         for start in range(0, len(rows), size):
             block = slice(start, start + size)
-            posteriors = self.pursuit_.roll_out(rows[block], budget).posteriors
+            answers, mask = facts.of(self.pursuit_.answers(rows[block]), start)
+            posteriors = self.pursuit_.rolled(answers, budget, known=mask).posteriors
             predicted = self.classes_[posteriors.argmax(dim=2).cpu().numpy()]
             correct += (predicted == labels[block, None]).sum(axis=0)
         return correct / len(rows)
@@ -151,6 +188,9 @@ class PursuitClassifier:
         where: bool = False,
         second_opinion: Any = None,
         pictures: Any = None,
+        *,
+        known: Any = None,
+        classes: Any = None,
     ) -> list[Explanation]:
         """Explain each row: the questions asked, the answers, and the posterior after each.
 
@@ -166,30 +206,39 @@ class PursuitClassifier:
             second_opinion: a vision-language model that is asked about the answers that matter
                 (`answerers.second_opinion.SecondOpinion`); for pictures only.
             pictures: of the rows, for the second opinion, if X are embeddings.
+            known: answers before the first question, as in `predict`; explanations show them first.
+            classes: the only ones there are, as in `predict`.
 
         Raises:
             InputError: the model has no such question, an answer is not one of these, or there are
                 no places (see `where`).
         """
+        if classes is not None:
+            return self._among(classes).explain(
+                X, stop, overrides, names, where, second_opinion, pictures, known=known
+            )
         if where:
             from infopursuit.estimators.places import located, mapped
 
             rows, maps = mapped(self, X)
             names = names_of(X, len(rows)) if names is None else names
             explained = self.explain(
-                rows, stop, overrides, names, second_opinion=second_opinion, pictures=X
+                rows, stop, overrides, names, second_opinion=second_opinion, pictures=X, known=known
             )
             return located(self, explained, maps, X)
         answers, shown, replaced = self._given(X, overrides, names)
+        answers, mask = self._known(known, answers, replaced).of(answers)
         if second_opinion is None:
-            found = self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
+            found = self.pursuit_.explain(
+                answers, self._rule(stop), shown, overridden=replaced, known=mask
+            )
         else:
             seen = X if pictures is None else pictures
             if not is_pictures(seen):
                 raise InputError("second_opinion looks at pictures; expected some, not embeddings")
             seen = [seen] if isinstance(seen, (Path, bytes)) else seen
             found = second_opinion.explain(
-                self, answers, seen, self._rule(stop), shown, overridden=replaced
+                self, answers, seen, self._rule(stop), shown, overridden=replaced, known=mask
             )
         judged = judged_by_people(self.provenance_)
         return [replace(each, judged=judged) for each in found] if judged else found
@@ -219,7 +268,13 @@ class PursuitClassifier:
         return maps[:, 0] if isinstance(question, str) else maps
 
     def dialogue(
-        self, X: Any = None, person_cost: float | None = None, sure: float = 1.0
+        self,
+        X: Any = None,
+        person_cost: float | None = None,
+        sure: float = 1.0,
+        *,
+        known: Any = None,
+        classes: Any = None,
     ) -> Dialogue:
         """Ask one image, or a person, step by step; answers may be changed at any time.
 
@@ -229,16 +284,23 @@ class PursuitClassifier:
                 what the image is not sure of; None if the image answers all.
             sure: how certain an answer of the image has to be: yes and no are 1, probably and
                 probably not 0.75, not sure 0.5.
+            known: answers before the first question, as in `predict`; without X a dict by question.
+            classes: the only ones there are, as in `predict`.
         """
         self._check_fitted()
+        if classes is not None:
+            return self._among(classes).dialogue(X, person_cost, sure, known=known)
         rule = self._rule(None)
         if X is None:
-            return Dialogue(self.pursuit_, stop=rule)
+            return Dialogue(self.pursuit_, stop=rule, known=self._known(known, ()).answers)
         answers = self._answers(X)
         if len(answers) != 1:
             raise InputError(f"a dialogue is about one {self.pursuit_.noun}; found {len(answers)}")
         (name,) = names_of(X, 1, self.pursuit_.noun)
-        return Dialogue(self.pursuit_, answers[0], name, rule, person_cost, sure)
+        answers, mask = self._known(known, answers).of(answers)
+        places = [] if mask is None else mask[0].nonzero().squeeze(1).tolist()
+        given = {query: float(answers[0, query]) for query in places}
+        return Dialogue(self.pursuit_, answers[0], name, rule, person_cost, sure, given)
 
     def questions_for(self, label: Any, count: int = 5) -> dict[str, list[tuple[str, float]]]:
         """Return the questions that speak most for and against a class, each on its own.
@@ -586,11 +648,29 @@ class PursuitClassifier:
         for _, block in rows.blocks():
             yield self.pursuit_.answers(block.to(device))
 
-    def _endings(self, X: Any, stop: StoppingRule | None) -> Iterator[Tensor]:
+    def _endings(self, X: Any, stop: StoppingRule | None, known: Any = None) -> Iterator[Tensor]:
         """Yield the posteriors (m, c) after the last questions, a block of rows at a time."""
-        rule = self._rule(stop)
-        for answers in self._answer_blocks(X):
-            yield self.pursuit_.ask_until(answers, rule).posterior
+        rule, rows, start = self._rule(stop), X if isinstance(X, Matrix) else self._rows(X), 0
+        facts = self._known(known, rows)
+        for block in self._answer_blocks(rows):
+            answers, mask = facts.of(block, start)
+            yield self.pursuit_.ask_until(answers, rule, mask).posterior
+            start += len(block)
+
+    def _known(self, known: Any, rows: Any, overridden: Sequence[int] = ()) -> Known:
+        """Return what is known of as many rows before the first question."""
+        from infopursuit.pursuit.known import known_of
+
+        return known_of(self.pursuit_, known, len(rows), self.n_features_in_, overridden)
+
+    def _among(self: Model, classes: Any) -> Model:
+        """Return the model among some of its classes, to ask and not to save."""
+        self._check_fitted()
+        fewer = copy.copy(self)
+        fewer.pursuit_ = self.pursuit_.among(classes)
+        names = self.pursuit_.class_names
+        fewer.classes_ = self.classes_[[names.index(each) for each in fewer.pursuit_.class_names]]
+        return fewer
 
     def _rule(self, stop: StoppingRule | None) -> StoppingRule:
         chosen = stop or self.stop or DEFAULT_STOP
@@ -610,6 +690,8 @@ class DecidingClassifier(PursuitClassifier):
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
         stop: StoppingRule | None = None,
+        *,
+        classes: Any = None,
     ) -> list[Explanation]:
         """Return a few answers of each row, chosen from all, that alone lead to the same class.
 
@@ -627,11 +709,15 @@ class DecidingClassifier(PursuitClassifier):
             overrides: answers that replace those of the images, as in `explain`.
             names: of the rows, as in `explain`.
             stop: when `explain` asks no more; None for the model's own rule.
+            classes: the only ones there are, as in `predict`.
 
         Raises:
             InputError: a number is out of its range, the model has no such question, or an answer
                 is not a yes, a no or in between.
         """
+        if classes is not None:
+            fewer = self._among(classes)
+            return fewer.decisive_answers(X, probability, most, overrides, names, stop)
         if not 0 < probability <= 1:
             raise InputError(f"probability is {probability!r}; expected more than 0, at most 1")
         if isinstance(most, bool) or most != int(most) or most < 1:

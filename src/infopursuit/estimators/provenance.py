@@ -16,10 +16,7 @@ from infopursuit.core.run_name import RunName
 # Words run out if a smaller share of the first yes fit the class.
 FITTING = 0.5
 LISTED = 3
-WHAT_HELPS = (
-    "What helps: texts of your own (--texts), a language model (--llm), or what people say of "
-    "pictures (--annotations)"
-)
+WHAT_HELPS = "What helps: texts of your own, a language model, or what people say of pictures"
 
 
 @dataclass(frozen=True)

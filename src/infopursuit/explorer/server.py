@@ -3,7 +3,9 @@
 GET  /                  the page
 GET  /api/payload       what it shows (payload.Payload)
 POST /api/images        a picture in the body: its answers (Answers); nothing is stored
-POST /api/predict       a picture, as the body or as a file of a form: classes and answers in words
+POST /api/predict       a picture, as the body or as a file of a form: classes and answers in words;
+                        ?known=QUESTION=ANSWER and ?among=CLASS, which may be given again, say what
+                        is known before the first question, and which classes there are
 POST /api/steps         histories: what a model makes of them (Steps)
 GET  /api/annotations   of `infopursuit annotate`: the answers so far (Annotations)
 GET  /api/annotations/N a question about a picture (AskedOfPicture)
@@ -25,12 +27,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import torch
 import uvicorn
-from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from jaxtyping import Float
@@ -49,6 +52,7 @@ from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
+from infopursuit.pursuit.known import Known, classes_in_words, known_in_words
 from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
@@ -66,6 +70,8 @@ AGAIN = "5"
 # Characters of the type of a body, and parts of a form up to its first file.
 MAX_TYPE, MOST_PARTS = 200, 20
 BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]+)"|([^\s;"]+))', re.IGNORECASE)
+# Ways of predicting that are kept, by what is known and by classes.
+KEPT = 64
 # Histories in one request, and numbers in one answer; the page asks for no more at once.
 MOST = 4096
 MOST_VALUES = 500_000
@@ -110,6 +116,9 @@ HEADERS = {
 
 
 # -- what may be asked, and what is answered ------------------------------------------------
+
+# What may be given again in an address.
+Texts = Annotated[Sequence[str], Query(max_length=1000)]
 
 
 class AskedQuestion(Part):
@@ -232,6 +241,14 @@ def server(
     async def get_payload() -> Response:
         return Response(written, media_type="application/json")
 
+    @lru_cache(KEPT)
+    def predicting(known: tuple[str, ...], among: tuple[str, ...]) -> Made[dict[str, Any]]:
+        """Return the same for the same: such pictures are answered at once."""
+        given = known_in_words(model.pursuit, known)
+        classes = classes_in_words(model.pursuit, among)
+        pursuit = model.pursuit if classes is None else model.pursuit.among(classes)
+        return partial(predictions, pursuit=pursuit, known=given)
+
     async def of_picture(request: Request, make: Made[T]) -> T:
         if model.answer is None:
             raise HTTPException(
@@ -244,8 +261,10 @@ def server(
         return await of_picture(request, answer_pictures)
 
     @app.post(PREDICT, openapi_extra=PICTURE_OR_FORM)
-    async def post_prediction(request: Request) -> Predictions:
-        found = await of_picture(request, predictions)
+    async def post_prediction(
+        request: Request, known: Texts = (), among: Texts = ()
+    ) -> Predictions:
+        found = await of_picture(request, predicting(tuple(known), tuple(among)))
         return Predictions(predictions={content.model.name: found})
 
     @app.post("/api/steps", response_model=Steps)
@@ -358,12 +377,15 @@ def answer_pictures(model: Served, pictures: Sequence[Picture]) -> list[Answers]
     ]
 
 
-def predictions(model: Served, pictures: Sequence[Picture]) -> list[dict[str, Any]]:
-    """Return what the model says of each picture, in words."""
+def predictions(
+    model: Served, pictures: Sequence[Picture], pursuit: Pursuit, known: Known
+) -> list[dict[str, Any]]:
+    """Return what a pursuit of the model says of each picture, in words, if something is known."""
     assert model.answer is not None
     images, names = zip(*pictures, strict=True)
     with clip_at_work():
-        said = model.pursuit.explain(model.answer(images), model.stop, names)
+        answers, mask = known.of(model.answer(images))
+        said = pursuit.explain(answers, model.stop, names, known=mask)
         return [prediction(each) for each in said]
 
 

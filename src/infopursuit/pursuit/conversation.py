@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.numbers import NUMBER
 from infopursuit.pursuit.answers.rules import WORDS, in_words
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation, leaders
@@ -78,7 +77,7 @@ def _obey(dialogue: Dialogue, line: str, write: Callable[[str], object]) -> None
             write(f"   {each.value:.3f}  {asked}\n")
     elif dialogue.pursuit.words and said != "?":
         try:  # one of the values as it is written, or a number
-            dialogue.answer(float(line) if NUMBER.fullmatch(line) else line)
+            dialogue.answer(line)
         except InputError as error:
             write(f"{error}\n")
     elif said in SAID:

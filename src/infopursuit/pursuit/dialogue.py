@@ -14,6 +14,7 @@ cost, and then `dialogue.answer(...)` takes that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -50,6 +51,7 @@ class Dialogue:
             question tells most for its cost.
         sure: an answer of the image counts if it is at least this certain: yes and no are 1,
             probably and probably not 0.75, not sure 0.5.
+        known: answers that are known before the first question, by the number of their question.
     """
 
     def __init__(
@@ -60,9 +62,10 @@ class Dialogue:
         stop: StoppingRule | None = None,
         person_cost: float | None = None,
         sure: float = 1.0,
+        known: Mapping[int, float] | None = None,
     ) -> None:
         self.pursuit, self.image_answers, self.name = pursuit, answers, name or pursuit.noun
-        self.stop = stop or DEFAULT_STOP
+        self.stop, self.known = stop or DEFAULT_STOP, dict(known or {})
         self._costs: Tensor | None = None
         self._sure: Tensor | None = None
         if person_cost is not None:
@@ -95,7 +98,7 @@ class Dialogue:
         values = self.pursuit.querier.values(outputs)[0]
         if self._costs is not None:
             outputs = outputs / self._costs
-        left = min(count, outputs.shape[1] - len(self._asked))
+        left = min(count, outputs.shape[1] - len(self._asked) - len(self.known))
         if not left:
             return []
         order = ranked(outputs, self.pursuit.querier.rounding, left)[0].tolist()
@@ -107,8 +110,9 @@ class Dialogue:
 
     def next_question(self) -> str | None:
         """Return the question that the model would ask now; None if all have been asked."""
-        if not self._asked and self.pursuit.first is not None:
-            return self.pursuit.queries[self.pursuit.first]
+        first = self.pursuit.first
+        if not self._asked and first is not None and first not in self.known:
+            return self.pursuit.queries[first]
         best = self.candidates(1)
         return best[0].query if best else None
 
@@ -213,6 +217,7 @@ class Dialogue:
             criterion=self.pursuit.querier.criterion,
             labels=self.pursuit.labels,
             noun=self.pursuit.noun,
+            known=self.pursuit.known_steps(self.known, posteriors[0]),
         )
 
     def _stopped(self, stop: StoppingRule) -> bool:
@@ -235,6 +240,8 @@ class Dialogue:
         query = self.pursuit.number(wanted)
         if query in (each.query for each in self._asked):
             raise InputError(f"{wanted!r} has been asked already; expected another question")
+        if query in self.known:
+            raise InputError(f"{wanted!r} is known already; expected another question")
         return query
 
     def _histories(self) -> tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]:
@@ -242,6 +249,8 @@ class Dialogue:
         shape = len(self._asked) + 1, len(self.pursuit.queries)
         answers = torch.zeros(shape, device=self.pursuit.device)
         masks = torch.zeros_like(answers)
+        for query, answer in self.known.items():
+            answers[:, query], masks[:, query] = answer, 1
         for t, asked in enumerate(self._asked, start=1):
             answers[t:, asked.query], masks[t:, asked.query] = asked.answer, 1
         return answers, masks

@@ -30,9 +30,18 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = ("labels", "picture", "judged", "second_opinion", "noun", "not_asked", "compared")
+OPTIONAL = (
+    "labels",
+    "picture",
+    "judged",
+    "second_opinion",
+    "noun",
+    "not_asked",
+    "compared",
+    "known",
+)
 
-IMAGE = "image"
+IMAGE, KNOWN = "image", "known"
 # Answers in a row are read as one line if they leave each class in a band narrower than this, and
 # the most probable class as it was (docs/method/index.md, "Folds").
 LITTLE = 1 / 10
@@ -158,7 +167,7 @@ class Explanation:
     Attributes:
         image: its id or path.
         class_names: the c classes.
-        prior: the posterior before any question.
+        prior: the posterior before any question, and after what is known.
         steps: the questions in the order asked, up to the stop.
         ended: why the questions ended, or why the answers suffice.
         true_class: the class the image is labelled with, None for a new image.
@@ -182,6 +191,7 @@ class Explanation:
             posterior as if it had come last.
         compared: if the steps are the answers that decide: the class, its probability and how many
             answers it rests on, when questions are `asked` one after another, and by `all`.
+        known: answers that were known before the first question; their posterior is `prior`.
     """
 
     image: str
@@ -200,6 +210,7 @@ class Explanation:
     noun: str = IMAGE
     not_asked: tuple[Step, ...] = ()
     compared: Mapping[str, tuple[str, float, int]] | None = None
+    known: tuple[Step, ...] = ()
 
     @property
     def confident(self) -> bool:
@@ -291,7 +302,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = {**asdict(self), "confident": self.confident}
-        for step in (*values["steps"], *values["not_asked"]):
+        for step in (*values["steps"], *values["not_asked"], *values["known"]):
             for key in ("where", "by", "rates", "rival", "word", "wording"):
                 if step[key] is None:
                     del step[key]
@@ -318,6 +329,7 @@ class Explanation:
             "prior": tuple(values["prior"]),
             "steps": tuple(map(Step.from_dict, values["steps"])),
             "not_asked": tuple(map(Step.from_dict, values.get("not_asked", ()))),
+            "known": tuple(map(Step.from_dict, values.get("known", ()))),
         }
         if values.get("labels"):
             parts["labels"] = tuple(values["labels"])
@@ -437,7 +449,8 @@ def ending(explanation: Explanation) -> str:
         "questions": f"{asked} none is left",
         "unfinished": f"stopped {asked}",
     }
-    return f"not certain{' of so common a class' if common else ''}: {reasons[ended]}"
+    so = f" of so {'likely' if explanation.known else 'common'} a class" if common else ""
+    return f"not certain{so}: {reasons[ended]}"
 
 
 def _unchanged(explanation: Explanation) -> str:

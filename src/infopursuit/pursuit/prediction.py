@@ -16,8 +16,8 @@ def prediction(explanation: Explanation) -> dict[str, Any]:
 
     Returns:
         `image`, `class`, `probability`, `top` (the three most probable classes), `familiarity`,
-        `questions` (their number), `decided_by` and `answers` (in the order asked, each with the
-        class that is most probable after it).
+        `questions` (their number), `known` (before the first of them), `decided_by` and `answers`
+        (in the order asked, each with the class that is most probable after it).
     """
     labels = explanation.labels or explanation.class_names
     before = [explanation.prior, *(step.posterior for step in explanation.steps)]
@@ -41,6 +41,7 @@ def prediction(explanation: Explanation) -> dict[str, Any]:
         ],
         "familiarity": explanation.familiarity,
         "questions": len(explanation.steps),
+        "known": [answer(step) for step in explanation.known],
         # The answers after which the probability of this class rose most.
         "decided_by": [answer(explanation.steps[place]) for place in first if gains[place] > 0],
         "answers": [

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +15,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
+from infopursuit.core.numbers import NUMBER
 from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.explanation import (
     DIGITS,
@@ -35,6 +37,8 @@ from infopursuit.texts.asking import questions
 RUNNERS_UP = 3
 # An answer of not sure is explained by its rates in two classes if they differ by this, or more.
 TELLING = 0.01
+# How else a column of booleans is answered.
+TRUTHS = {"true": "yes", "1": "yes", "1.0": "yes", "false": "no", "0": "no", "0.0": "no"}
 
 
 @dataclass(frozen=True)
@@ -95,17 +99,26 @@ class Pursuit:
         """
         if not isinstance(question, str):
             raise InputError(f"the question {question!r}; expected a text, one of the queries")
+        found = self.find(question)
+        if found is None:
+            expected = one_such_as(question, self.queries)
+            raise InputError(f"the model has no question {question!r}; expected {expected}")
+        return found
+
+    def find(self, question: str) -> int | None:
+        """Return the `number` of a question; None if there is none."""
         if question in self.queries:
             return self.queries.index(question)
         for alike in (self.queries, map(in_words, self.queries), self._asked):
             alike = [_bare(each) for each in alike]
             if _bare(question) in alike:
                 return alike.index(_bare(question))
-        expected = one_such_as(question, self.queries)
-        raise InputError(f"the model has no question {question!r}; expected {expected}")
+        return None
 
     def answer_value(self, query: int, answer: Any) -> float:
         """Return an answer to a query as a number in [0, 1]; a number is the value of its column.
+
+        A value that was not there in fit is a gap, and a warning names it.
 
         Raises:
             InputError: the query has no such answer.
@@ -113,20 +126,29 @@ class Pursuit:
         if not self.words:
             return answer_value(answer)
         words, rule, said = self.words[query], self.rule, plain_answer(answer)
-        number = isinstance(said, int | float)
-        if rule.number_cuts(query) is not None:
-            if number and not isinstance(said, bool):
-                one = rule.select(torch.tensor([query], device=self.device))
-                value = torch.tensor([[said]], dtype=torch.float64, device=self.device)
-                return float(one.of_scores(value))
-        elif number and said in (0, 1) and {"no", "yes"} <= set(words):  # a column of booleans
-            said = "yes" if said else "no"
+        numeric, truth = rule.number_cuts(query) is not None, {"no", "yes"} <= set(words)
+        if isinstance(said, str) and (numeric or truth) and NUMBER.fullmatch(said):
+            said = float(said)
+        if truth and str(said).casefold() in TRUTHS:  # a column of booleans
+            said = TRUTHS[str(said).casefold()]
+        if numeric and isinstance(said, int | float) and not isinstance(said, bool):
+            one = rule.select(torch.tensor([query], device=self.device))
+            value = torch.tensor([[said]], dtype=torch.float64, device=self.device)
+            return float(one.of_scores(value))
         for spelled in (str, str.casefold):
             alike = [spelled(word) == spelled(str(said)) for word in words]
             if sum(alike) == 1 and said != "":  # unused levels have no word
                 return alike.index(True) / (len(words) - 1)
         expected = ", ".join(repr(word) for word in words if word)
-        raise InputError(f"the answer {answer!r} to {self.queries[query]!r}; expected {expected}")
+        if numeric or said is None or said == "":
+            to = self.queries[query]
+            raise InputError(f"the answer {answer!r} to {to!r}; expected {expected}")
+        warnings.warn(
+            f"{self.queries[query]!r}: {answer!r} was not there in fit, unlike {expected}; it "
+            "counts as a gap",
+            stacklevel=2,
+        )
+        return NOT_SURE
 
     def word(self, query: int, answer: float) -> str | None:
         """Return an answer to a query as the value of its column; None if it is yes or no."""
@@ -158,7 +180,17 @@ class Pursuit:
             InputError: the budget is not in 0..k.
         """
         self._check(budget)
-        answers = self.answers(images)
+        return self.rolled(self.answers(images), budget, best, known)
+
+    def rolled(
+        self,
+        answers: Float[Tensor, "n k"],
+        budget: int,
+        best: int = 0,
+        known: Bool[Tensor, "n k"] | None = None,
+    ) -> RollOut:
+        """Return the `roll_out` of images whose answers to all queries are given."""
+        self._check(budget)
         return roll_out(self.querier, self.classifier, answers, budget, self.first, best, known)
 
     def asked(self, answers: Float[Tensor, "n k"], budget: int) -> Int[Tensor, "n T"]:
@@ -193,6 +225,7 @@ class Pursuit:
         images: Sequence[str],
         true_classes: Sequence[str | None] | None = None,
         overridden: Sequence[int] = (),
+        known: Bool[Tensor, "n k"] | None = None,
     ) -> list[Explanation]:
         """Return the explanation of each image, up to where the stopping rule ends its questions.
 
@@ -202,11 +235,11 @@ class Pursuit:
             images: n ids or paths.
             true_classes: n class names, None if unknown.
             overridden: queries whose answers a person gave.
+            known: which answers of each image are known before the first query; None for none.
         """
         stop = stop.checked()
         budget = stop.budget(len(self.queries))
-        best = RUNNERS_UP + 1
-        rolled = roll_out(self.querier, self.classifier, answers, budget, self.first, best)
+        rolled = self.rolled(answers, budget, RUNNERS_UP + 1, known)
         counts, held = stop.steps(rolled.posteriors)
         worth_asking = (rolled.values > -torch.inf).any(dim=2).sum(dim=1)
         held[counts > worth_asking] = 0
@@ -216,7 +249,7 @@ class Pursuit:
             for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
         ]
         return self.explanations_from_rollout(
-            rolled, counts, ended, answers, images, true_classes, overridden
+            rolled, counts, ended, answers, images, true_classes, overridden, known=known
         )
 
     def explanations_from_rollout(
@@ -229,6 +262,7 @@ class Pursuit:
         true_classes: Sequence[str | None] | None = None,
         overridden: Sequence[int] = (),
         chosen_from: int | None = None,
+        known: Bool[Tensor, "n k"] | None = None,
     ) -> list[Explanation]:
         """Return explanations of the first `counts` steps of what was rolled out.
 
@@ -241,10 +275,11 @@ class Pursuit:
             true_classes: n class names, None if unknown.
             overridden: queries whose answers a person gave.
             chosen_from: how many answers the steps were chosen from; None if they were asked.
+            known: which answers were known before them; None for none.
         """
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
         p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
-        not_asked = self._not_asked(rolled.order, counts, answers, overridden)
+        not_asked = self._not_asked(rolled.order, counts, answers, overridden, known)
         return [
             Explanation(
                 image=image,
@@ -262,6 +297,12 @@ class Pursuit:
                 labels=self.labels,
                 noun=self.noun,
                 not_asked=tuple(not_asked[row]),
+                known=()
+                if known is None
+                else self.known_steps(
+                    {query: float(answers[row, query]) for query in _places(known[row])},
+                    rolled.posteriors[row, 0],
+                ),
             )
             for row, image in enumerate(images)
         ]
@@ -273,12 +314,13 @@ class Pursuit:
         counts: Int[Tensor, " n"],
         answers: Float[Tensor, "n k"],
         overridden: Sequence[int],
+        known: Bool[Tensor, "n k"] | None,
     ) -> list[list[Step]]:
         """Return answers of a person that were not asked for, each as if it had been at the end."""
         steps: list[list[Step]] = [[] for _ in answers]
         if not overridden:
             return steps
-        asked = torch.zeros_like(answers)
+        asked = torch.zeros_like(answers) if known is None else known.to(answers)
         for row, count in enumerate(counts.tolist()):
             asked[row, order[row, :count]] = 1
         before = self.classifier(answers, asked).softmax(dim=1)
@@ -295,6 +337,17 @@ class Pursuit:
                     )
                 )
         return steps
+
+    def known_steps(
+        self, known: Mapping[int, float], prior: Float[Tensor, " c"]
+    ) -> tuple[Step, ...]:
+        """Return answers that are known before any question as steps, all with that posterior."""
+        entropy = float(posterior_entropy(prior.double()))
+        steps = [
+            self.explanation_step(query, round(answer, DIGITS), prior, prior, entropy, ())
+            for query, answer in known.items()
+        ]
+        return tuple(replace(step, rates=None, rival=None) for step in steps)
 
     def _rolled_step(
         self, rolled: RollOut, row: int, t: int, entropy: float, overridden: Sequence[int]
@@ -369,6 +422,30 @@ class Pursuit:
         more = leading - other if gained else other - leading
         return ((leading, other), compared) if more >= TELLING else None
 
+    def among(self, classes: Any) -> Pursuit:
+        """Return the pursuit among c' of its classes, as if there were no others.
+
+        Their priors are renormalised. Naive Bayes asks what tells these apart; a querier network
+        asks as it learned to among all. Familiarity still is with any class of the whole.
+
+        Args:
+            classes: labels or names, in any order.
+
+        Raises:
+            InputError: there is none, or one that the model does not know.
+        """
+        from infopursuit.pursuit.known import classes_named
+
+        kept = classes_named(self, classes)
+        classifier = self.classifier.among(torch.tensor(kept, device=self.device))
+        return replace(
+            self,
+            class_names=tuple(self.class_names[each] for each in kept),
+            labels=None if self.labels is None else tuple(self.labels[each] for each in kept),
+            classifier=classifier,
+            querier=self.querier.judged_by(classifier),
+        )
+
     def to(self, device: torch.device | str) -> Pursuit:
         """Return the same on a device."""
         return replace(
@@ -400,6 +477,10 @@ class Pursuit:
             words=tuple(self.words[query] for query in kept) if self.words else (),
             wording=tuple(self.wording[query] for query in kept) if self.wording else (),
         )
+
+
+def _places(mask: Bool[Tensor, " k"]) -> list[int]:
+    return mask.nonzero().squeeze(1).tolist()
 
 
 def _bare(question: str) -> str:

@@ -83,6 +83,10 @@ class Querier(HistoryFunction, Protocol):
         """Return what the outputs mean by `criterion`; -inf marks queries that cannot be asked."""
         ...
 
+    def judged_by(self: Member, classifier: Any) -> Member:
+        """Return the querier beside a classifier of fewer classes (`Classifier.among`)."""
+        ...
+
 
 @runtime_checkable
 class Classifier(HistoryFunction, Protocol):
@@ -96,6 +100,10 @@ class Classifier(HistoryFunction, Protocol):
     @property
     def exact(self) -> AnswerTable | None:
         """The same in float64."""
+        ...
+
+    def among(self: Member, classes: Int[Tensor, " m"]) -> Member:
+        """Return the classifier of m of the classes."""
         ...
 
 

@@ -60,9 +60,9 @@ LADDER = (
 )
 # If there are too few images to try weights on.
 UNTRIED = LADDER[1]
-# What may be given for words: this much of the mean accuracy after 1 to FIRST questions, of that
-# after LOOKED_AT, and of that after all. Of the first LOOKED_AT questions yes are looked at; shares
-# of yes that fit are equal if they differ by less than EQUAL.
+# What may be given for words: this much of the mean accuracy after 1 to FIRST questions, and of
+# that after all. Of the first LOOKED_AT questions yes are looked at; shares of yes that fit are
+# equal if they differ by less than EQUAL.
 COST, FIRST, LOOKED_AT, EQUAL = 0.01, 20, 10, 0.02
 # Images are tried in two halves, each with the questions of the other; few images in other halves,
 # too, up to REPEATS times, until there are TRIALS of an image.
@@ -73,13 +73,13 @@ class Tried(NamedTuple):
     """What questions do on n images that they were not chosen on.
 
     Attributes:
-        right: (n, 3) whether each image is classified right: the share of the first FIRST
-            questions after which it is, after LOOKED_AT, and after all.
+        right: (n, 2) whether each image is classified right: the share of the first FIRST
+            questions after which it is, and after all.
         yes: how many of the first LOOKED_AT questions it answers with yes.
         fitting: how many of these the draft calls true of the class predicted; 0 without a draft.
     """
 
-    right: Float[Tensor, "n 3"]
+    right: Float[Tensor, "n 2"]
     yes: Float[Tensor, " n"]
     fitting: Float[Tensor, " n"]
 
@@ -108,7 +108,7 @@ class Earned(NamedTuple):
 
     Attributes:
         weights: of the information of texts; None if the draft is not used.
-        cost: the accuracy that it costs, as a share: the largest of those that `COST` limits; None
+        cost: the accuracy that it costs, as a share: the larger of the two that `COST` limits; None
             if it was not tried.
         fits: the share of yes that fit the draft, without and with these weights; None if not
             tried.
@@ -131,6 +131,8 @@ class Earned(NamedTuple):
             return "CLIP's draft: the texts fit your classes poorly, and nothing was ruled out"
         if self.cost is None or self.fits is None:
             return "CLIP's draft: too few images to try it on; it chooses among almost equal texts"
+        if self.weights == LADDER[0]:
+            return "CLIP's draft: the texts fit your classes poorly; it takes yes back, no more"
         before, after = (percent(each) for each in self.fits)
         return (
             f"CLIP's draft: {after} of the yes fit it, {before} if all texts count the same, for "
@@ -171,15 +173,16 @@ def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Trie
 def earned(without: Tried, tried: Sequence[Tried], ladder: Sequence[TextWeights]) -> Earned:
     """Return the weights under which most yes fit, of those that cost little accuracy.
 
-    Of weights under which about as many fit, the cheapest are taken. A cost is a mean of paired
-    differences between images; what it may be by chance, one standard error, is added to it.
+    A cost is the larger of two means, which chance makes larger than they are. Of weights under
+    which about as many yes fit, the cheapest are taken.
 
     Args:
         without: the draft.
         tried: with it, by the weights of the ladder; on the same images.
         ladder: the weights, the mildest first.
     """
-    costs = [_cost(without.right - each.right) for each in tried]
+    losses = [(without.right - each.right).double().mean(dim=0) for each in tried]
+    costs = [float(each.max()) for each in losses]
     cheap = [place for place, cost in enumerate(costs) if cost <= COST]
     if not cheap:
         return Earned(None, min(costs), (0.0, 0.0))
@@ -198,18 +201,11 @@ def tried(asked: Asked) -> Tried:
     final = classifier(answers, torch.ones_like(answers)).argmax(dim=1)
     order, said = rolled.order[:, :LOOKED_AT], rolled.answers[:, :LOOKED_AT]
     yes, fits = said > NOT_SURE, fitting[final.unsqueeze(1), order]
-    after = right[:, :LOOKED_AT][:, -1]
     return Tried(
-        torch.stack([right.float().mean(dim=1), after.float(), (final == labels).float()], dim=1),
+        torch.stack([right.float().mean(dim=1), (final == labels).float()], dim=1),
         yes.sum(dim=1).float(),
         (yes & fits).sum(dim=1).float(),
     )
-
-
-def _cost(loss: Float[Tensor, "n 3"]) -> float:
-    """Return the largest mean loss, with one standard error added to each."""
-    each = loss.double()
-    return float((each.mean(dim=0) + each.std(dim=0) / math.sqrt(len(each))).max())
 
 
 def drafted_knowledge(

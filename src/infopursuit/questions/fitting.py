@@ -183,8 +183,8 @@ def best_way(
 ) -> Way:
     """Return the variant of a source, and then the rates, with the least log-loss.
 
-    Each part of the training rows is predicted by a fit on the others. Rates other than counted
-    ones need FEWEST_FITTED different rows; the questions of a source without a choice take no time.
+    Each part of the training rows is predicted by a fit on the others. Variants are compared by
+    counted rates. Rates other than these need FEWEST_FITTED different rows.
     """
     options = [rates] if rates != "auto" else list(source.rates)
     variants = source.variants(train)
@@ -207,11 +207,14 @@ def best_way(
             best = loss, variant, way, crossed
 
     for variant in variants:
-        look(variant, options[0])
+        look(variant, "counted")
     assert best is not None
-    for way in options[1:]:
-        look(best[1], way)
+    for way in options if len(options) > 1 else ():
+        if way != "counted":
+            look(best[1], way)
     _, source, way, crossed = best
+    if len(options) == 1 and way != options[0]:
+        way, crossed = options[0], None
     return Way(source, way, crossed, {"rates": way, "log_losses": losses})
 
 

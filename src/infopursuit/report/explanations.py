@@ -9,7 +9,7 @@ from typing import Any
 
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import one_line
-from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, most_probable
+from infopursuit.pursuit.explanation import IMAGE, KNOWN, Explanation, ending, most_probable
 
 COLUMNS = (
     "number",
@@ -68,11 +68,13 @@ def as_json(explained: Sequence[Explanation], rejected: Mapping[str, str]) -> st
 def as_csv(explained: Sequence[Explanation]) -> str:
     """Return a row per question after one without; the last of an image is its prediction.
 
-    That one says why the questions ended (`ending`).
+    That one says why the questions ended (`ending`). What was known before has `known` as number.
     """
     noun = explained[0].noun if explained else IMAGE
     table: list[Sequence[Any]] = [[noun, *COLUMNS]]
     for each in explained:
+        known = [[each.image, KNOWN, step.question, step.said] for step in each.known]
+        table += [[*row, "", "", "", ""] for row in known]
         rows = [["", "", *most_probable(each.class_names, each.prior), ""]]
         for step in each.steps:
             leading = most_probable(each.class_names, step.posterior)

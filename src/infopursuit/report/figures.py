@@ -251,6 +251,7 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
                 YES if explanation.correct else NO,
             )
         )
+    facts += [_Fact("Known", f"{step.question} {step.said}") for step in explanation.known]
     if explanation.unfamiliar:
         facts.append(_Fact("It looks like", "none of the classes", NO))
     if any(step.overridden for step in explanation.steps):

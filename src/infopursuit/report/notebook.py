@@ -7,7 +7,7 @@ from html import escape
 from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.provenance import measured
-from infopursuit.pursuit.explanation import Explanation, Step, ending, leaders
+from infopursuit.pursuit.explanation import KNOWN, Explanation, Step, ending, leaders
 from infopursuit.report.places import marked_address
 from infopursuit.report.words import BEFORE, changed_little, notes, numbered
 
@@ -20,12 +20,17 @@ SHOWN = 200
 
 def explanation_html(explanation: Explanation) -> str:
     """Return a row for each question: its answer, the leading class and its probability."""
-    names = explanation.class_names
+
+    def belief(posterior: tuple[float, ...]) -> str:
+        leader, probability = leaders(explanation.class_names, posterior)
+        return f"{escape(leader)}, {probability}"
+
     columns = ["", "question", "answer", "most probable"]
     if explanation.picture is not None:
         columns.insert(3, "where")
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in columns)
-    rows = [("", escape(BEFORE), "", "", *leaders(names, explanation.prior))]
+    rows = [(KNOWN, escape(step.question), escape(step.said), "", "") for step in explanation.known]
+    rows.append(("", escape(BEFORE), "", "", belief(explanation.prior)))
     for run in explanation.folded():
         step = explanation.steps[run[-1]]
         asked, said, place = escape(step.question), step.marked, ""
@@ -33,13 +38,13 @@ def explanation_html(explanation: Explanation) -> str:
             asked, said = _details(explanation, run), ""
         else:
             place = _place(explanation, step)
-        rows.append((numbered(run), asked, escape(said), place, *leaders(names, step.posterior)))
+        rows.append((numbered(run), asked, escape(said), place, belief(step.posterior)))
     body = "".join(
         "<tr>"
         + "".join(f'<td style="{CELL}">{cell}</td>' for cell in (number, asked, said))
         + (f'<td style="{CELL}">{place}</td>' if "where" in columns else "")
-        + f'<td style="{CELL}">{escape(leader)}, {probability}</td></tr>'
-        for number, asked, said, place, leader, probability in rows
+        + f'<td style="{CELL}">{first}</td></tr>'
+        for number, asked, said, place, first in rows
     )
     caption = (
         f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "

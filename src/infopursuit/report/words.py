@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import counted, percent
-from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, leaders
+from infopursuit.pursuit.explanation import DIGITS, KNOWN, Explanation, Step, ending, leaders
 from infopursuit.pursuit.stopping import StoppingRule
 
 # More columns in a folded row are given by their number.
@@ -23,12 +23,14 @@ BY_A_PERSON = "* A person gave this answer, not the {}."
 def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     """Return one line for each question with its answer and the class it makes most probable.
 
+    What was known before the first question comes first.
     Answers that changed little are one line, unless `everything` is to be shown. The last line says
     what is predicted and why the questions stopped; every line ends with a line break.
     Names are escaped: a terminal obeys none of them, and none looks like a line.
     """
     names = tuple(one_line(name) for name in explanation.class_names)
-    rows = [("", BEFORE, "", " ".join(leaders(names, explanation.prior)))]
+    rows = [(KNOWN, one_line(step.question), step.said, "") for step in explanation.known]
+    rows.append(("", BEFORE, "", " ".join(leaders(names, explanation.prior))))
     for run in shown_runs(explanation, everything):
         step = explanation.steps[run[-1]]
         asked, said = one_line(step.question), step.marked
@@ -42,7 +44,7 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     lines = [one_line(explanation.image)]
     for number, asked, answer, first in rows:
         said = f"{asked:<{max(texts)}}  {answer:<{answers}}" if answer else asked
-        lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}")
+        lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}".rstrip())
     prediction = ", ".join(leaders(names, explanation.posterior))
     lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]

@@ -18,6 +18,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_folder, table_sha256
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION
+from infopursuit.estimators.provenance import words_run_out
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit_study.evaluation.explained_images import ExplainedImage, read_explanations
 from infopursuit_study.evaluation.run_metrics import StoppingPoint
@@ -44,6 +45,7 @@ class Run:
         meaning: MEANING_FIGURES by name; None if it is not known what is true.
         worst: the false answers that did most harm, each with the file of its picture, if any.
         truth: how far answers agree with what is in the pictures; empty if that is not known.
+        words_run_out: that its questions are odd ones, in a sentence; None if they are not.
         second_opinion: what it wins, as the stage of this name wrote it, with `explanations`; None
             if none was asked.
     """
@@ -66,6 +68,7 @@ class Run:
     meaning: Mapping[str, Any]
     worst: tuple[tuple[FalseAnswer, Path | None], ...]
     truth: Mapping[str, Any]
+    words_run_out: str | None = None
     second_opinion: Mapping[str, Any] | None = None
 
     @property
@@ -155,6 +158,7 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
             (each, worst / each.picture if each.picture else None) for each in read_worst(worst)
         ),
         truth=facts,
+        words_run_out=words_run_out(trained),
         second_opinion=read_opinion(artifacts / "meaning" / f"{name}.second_opinion"),
     )
 

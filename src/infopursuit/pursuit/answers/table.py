@@ -124,6 +124,11 @@ class AnswerTable:
         """Return the table of m of its queries."""
         return replace(self, log_likelihood=self.log_likelihood[:, columns])
 
+    def among(self, classes: Int[Tensor, " m"]) -> AnswerTable:
+        """Return the table of m of its classes, whose priors sum to one."""
+        prior = self.log_prior[classes].double().log_softmax(dim=0).to(self.log_prior.dtype)
+        return replace(self, log_likelihood=self.log_likelihood[:, :, classes], log_prior=prior)
+
     def to(self, device: torch.device | str) -> AnswerTable:
         """Return the same table on a device."""
         likelihood, prior = self.log_likelihood.to(device), self.log_prior.to(device)

@@ -72,6 +72,10 @@ class NaiveBayes:
         """Return the classifier of m of the queries."""
         return NaiveBayes(self.table.select(columns))
 
+    def among(self, classes: Int[Tensor, " m"]) -> NaiveBayes:
+        """Return the classifier of m of the classes."""
+        return NaiveBayes(self.table.among(classes))
+
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of the table."""
@@ -220,6 +224,10 @@ class InformationGain:
     ) -> InformationGain:
         """Return a querier of the same kind; a subclass keeps what else it has."""
         return InformationGain(table, query_weights, redundant)
+
+    def judged_by(self, classifier: NaiveBayes) -> InformationGain:
+        """Return the querier that tells apart the classes of a classifier."""
+        return self.on(classifier.table)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return query weights and redundant pairs, if any, by the names that saved models use.

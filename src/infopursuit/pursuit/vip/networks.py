@@ -19,6 +19,7 @@ the answer channel and a tenth to a half of the mask channel.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 
 import torch
@@ -92,6 +93,20 @@ class HistoryNetwork(nn.Module):
             "the networks of this model were trained on its whole dictionary; expected a naive "
             "Bayes model, whose queries can be left out"
         )
+
+    def among(self, classes: Int[Tensor, " m"]) -> HistoryNetwork:
+        """Return the classifier of m of the classes: the others get no logits."""
+        fewer = copy.copy(self)
+        fewer._modules = dict(self._modules)  # the layers before the head are shared
+        with torch.device("meta"):  # no weights are drawn
+            fewer.head = Linear(self.head.in_features, len(classes))
+        fewer.head.weight = nn.Parameter(self.head.weight.detach()[classes])
+        fewer.head.bias = nn.Parameter(self.head.bias.detach()[classes])
+        return fewer.eval()
+
+    def judged_by(self, classifier: object) -> HistoryNetwork:
+        """Return the same querier: it chooses as it was trained, among all classes."""
+        return self
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the weights."""

@@ -1,0 +1,204 @@
+"""Answers that are known before the first question, and classes that are all there are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.known import classes_in_words, known_in_words, known_of
+from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.report.explanations import as_csv, as_html
+from infopursuit.report.figures import explanation_png
+from tests.pursuit.conftest import IMAGES, QUERIES, K, unit, with_naive_bayes, with_networks
+
+EVERYTHING = StoppingRule(None, stability=None)
+SAID = {"wings": "yes", "Red body?": "no"}
+
+
+def known_to(pursuit: Pursuit, answers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    given, mask = known_of(pursuit, SAID, len(answers), 0).of(answers)
+    assert mask is not None
+    return given, mask
+
+
+def test_the_prior_is_the_posterior_of_what_is_known() -> None:
+    pursuit = with_naive_bayes(5.0)
+    given, mask = known_to(pursuit, pursuit.answers(unit(IMAGES, 2)))
+    table = pursuit.classifier.exact
+    assert table is not None
+    yes, no = table.log_likelihood[1, 0], table.log_likelihood[0, 5]
+    # Two answers count (1 + 2 / 5) times less, by the defaults of the table.
+    expected = (table.log_prior + (yes + no) / (1 + 2 / 5)).softmax(dim=0)
+    found = pursuit.rolled(given, K, known=mask)
+    assert torch.allclose(found.posteriors[:, 0].double(), expected, atol=1e-6)
+    assert torch.allclose(
+        pursuit.ask_until(given, StoppingRule(None, 0), mask).posterior.double(),
+        expected,
+        atol=1e-6,
+    )
+    assert not {0, 5} & set(found.order.flatten().tolist())
+
+
+def test_what_is_known_is_shown_first_and_asked_of_no_one(
+    pursuit: Pursuit, answers: torch.Tensor
+) -> None:
+    given, mask = known_to(pursuit, answers)
+    stop = StoppingRule(0.8, 6, stability=None)
+    explained = pursuit.explain(given, stop, [f"image {row}" for row in range(IMAGES)], known=mask)
+    endings = pursuit.ask_until(given, stop, mask)
+    for row, each in enumerate(explained):
+        assert [(step.question, step.said) for step in each.known] == [
+            ("Does it have wings?", "yes"), ("Does it show a red body?", "no")
+        ]  # fmt: skip
+        assert {step.posterior for step in each.known} == {each.prior}
+        assert len(each.steps) == int(endings.length[row])
+        assert not {"wings", "red body"} & set(each.questions)
+        assert each == Explanation.from_dict(each.to_dict())
+        old = {key: value for key, value in each.to_dict().items() if key != "known"}
+        assert Explanation.from_dict(old) == replace(each, known=())
+        dialogue = Dialogue(pursuit, answers[row], stop=stop, known={0: 1.0, 5: 0.0}).finish()
+        asked = dialogue.explanation()
+        assert (asked.questions, asked.ended) == (each.questions, each.ended)
+        assert [step.query for step in asked.known] == [step.query for step in each.known]
+        assert asked.posterior == pytest.approx(each.posterior, abs=2e-6)
+    one = explained[0]
+    assert str(one).splitlines()[1].split() == ["known", "Does", "it", "have", "wings?", "yes"]
+    assert "before any question" in str(one).splitlines()[3]
+    assert not any(line.endswith(" ") for line in str(one).splitlines())
+    assert '"image 0","known","Does it have wings?","yes","","","",""' in as_csv([one])
+    assert "wings?</td>" in as_html([one], {})
+    assert explanation_png(one) != explanation_png(replace(one, known=()))
+
+
+def test_a_dialogue_asks_what_is_left(pursuit: Pursuit, answers: torch.Tensor) -> None:
+    first = replace(pursuit, first=0)
+    known = {query: float(answers[0, query]) for query in range(K - 1)}
+    dialogue = Dialogue(first, answers[0], known=known)
+    assert dialogue.next_question() == QUERIES[K - 1]
+    for refused in (lambda: dialogue.step("wings"), lambda: dialogue.answer("yes", "wings")):
+        with pytest.raises(InputError, match="'wings' is known already; expected another"):
+            refused()
+    assert dialogue.finish(EVERYTHING).explanation().ended == "questions"
+    whole = first.classifier(answers[:1], torch.ones(1, K)).softmax(dim=1)[0]
+    assert list(dialogue.posterior.values()) == pytest.approx(whole.tolist(), abs=1e-5)
+
+
+def test_an_answer_of_a_person_is_no_other_one_that_was_known(
+    pursuit: Pursuit, answers: torch.Tensor
+) -> None:
+    given, mask = known_to(pursuit, answers)
+    (each,) = pursuit.explain(
+        given[:1], StoppingRule(None, 0), ["image"], overridden=[0, 3], known=mask[:1]
+    )
+    assert [step.query for step in each.not_asked] == [QUERIES[3]]
+
+
+def test_naive_bayes_among_classes_is_the_model_of_their_columns() -> None:
+    pursuit, kept = with_naive_bayes(), [1, 3]
+    table = pursuit.classifier.table
+    assert table is not None
+    prior = torch.tensor([0.75, 0.25]).log()  # 0.3 and 0.1
+    fewer = AnswerTable(table.log_likelihood[:, :, kept], prior, table.independent_answers)
+    expected = replace(
+        pursuit,
+        class_names=("bus", "ship"),
+        querier=InformationGain(fewer),
+        classifier=NaiveBayes(fewer),
+    )
+    found, images = pursuit.among(["ship", "bus", "ship"]), unit(IMAGES, 2)
+    assert found.class_names == expected.class_names
+    one, two = found.roll_out(images, K, 3), expected.roll_out(images, K, 3)
+    assert torch.equal(one.order, two.order)
+    assert torch.allclose(one.posteriors, two.posteriors, atol=1e-6)
+    assert torch.allclose(one.values, two.values, atol=1e-6)
+    assert not torch.equal(one.order, pursuit.roll_out(images, K).order)
+    stop = StoppingRule()
+    names = [""] * IMAGES
+    answers = pursuit.answers(images)
+    for left, right in zip(
+        found.explain(answers, stop, names), expected.explain(answers, stop, names), strict=True
+    ):
+        assert left.questions == right.questions
+        assert left.posterior == pytest.approx(right.posterior, abs=2e-6)
+
+
+def test_networks_among_classes_have_no_logits_of_others(answers: torch.Tensor) -> None:
+    pursuit, images = with_networks(), unit(IMAGES, 2)
+    before = {name: each.clone() for name, each in pursuit.classifier.tensors().items()}
+    found, whole = pursuit.among(["giraffe", "bird"]), pursuit.roll_out(images, K)
+    assert found.class_names == ("bird", "giraffe")
+    rolled = found.roll_out(images, K)
+    assert torch.equal(rolled.order, whole.order)
+    kept = whole.posteriors[:, :, [0, 2]]
+    expected = kept / kept.sum(dim=2, keepdim=True)
+    assert torch.allclose(rolled.posteriors, expected, atol=1e-5)
+    assert all(
+        torch.equal(each, before[name]) for name, each in pursuit.classifier.tensors().items()
+    )
+
+
+def test_one_class_is_certain(pursuit: Pursuit, answers: torch.Tensor) -> None:
+    one = pursuit.among(["bus"])
+    (said,) = one.explain(answers[:1], StoppingRule(), [""])
+    assert (said.predicted_class, said.probability, said.steps) == ("bus", 1.0, ())
+
+
+def test_classes_go_by_label_or_name(pursuit: Pursuit) -> None:
+    labelled = replace(pursuit, labels=(3, 5, 7, 9))
+    assert labelled.among([9, "bird"]).labels == (3, 9)
+    commas = replace(pursuit, class_names=("bird", "bus, red", "giraffe", "ship"))
+    assert classes_in_words(commas, ["bus, red", "ship, bird"]) == ["bird", "bus, red", "ship"]
+    assert classes_in_words(commas, []) is None
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ([], "classes is empty; expected at least one class of the model"),
+        (["bird", "girafe"], "no class 'girafe'; expected one such as 'giraffe'"),
+        ("bird", "classes is 'bird'; expected a list of classes"),
+        (3, "classes is 3; expected a list of classes"),
+    ],
+)
+def test_other_classes_are_refused(pursuit: Pursuit, classes: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        pursuit.among(classes)
+
+
+def test_texts_are_parted_at_the_equals_sign_behind_a_question(pursuit: Pursuit) -> None:
+    odd = replace(pursuit, queries=("cap=bell", "a=b=c", *QUERIES[2:]))
+    known = known_in_words(odd, ["cap=bell=yes", "a=b=c = not sure", "whiskers=0.8"])
+    assert known.answers == {0: 1.0, 1: 0.5, 7: 0.8}
+    for text, message in (
+        ("wings", "'wings'; expected QUESTION=ANSWER"),
+        ("wing=yes", "the model has no question 'wing'"),
+        ("whiskers=perhaps", "the answer 'perhaps'; expected 'yes'"),
+        ("=" * 9999, "the model has no question ''"),
+    ):
+        with pytest.raises(InputError, match=message):
+            known_in_words(odd, [text])
+    with pytest.raises(InputError, match="'Whiskers' is known twice"):
+        known_in_words(odd, ["whiskers=yes", "Whiskers=yes"])
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ([["yes"]], f"a mask of booleans, 2 x {K} \\(questions\\)"),
+        (torch.zeros(2, K), f"float32 of the shape 2 x {K}"),
+        (torch.zeros(3, K).bool(), f"bool of the shape 3 x {K}"),
+        ({"wings": "yes", "Wings?": "yes"}, r"'Wings\?' is known twice"),
+        ({"wings": "perhaps"}, "the answer 'perhaps'"),
+        ({"whiskers": "no"}, "'whiskers' is in known and in overrides"),
+    ],
+)
+def test_what_cannot_be_known_is_refused(pursuit: Pursuit, known: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        known_of(pursuit, known, 2, 6, overridden=[7])
