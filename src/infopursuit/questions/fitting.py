@@ -202,7 +202,7 @@ def best_way(
         crossed = _crossed(variant, way, wishes, train, seed)
         told = [each for each in crossed if each.answers.shape[1]]
         loss = fit_tempering(told, BUDGET, spread)[1] if told else math.inf
-        losses[" ".join([way, *variant.facts([]).values()])] = loss
+        losses[" ".join([way, *map(str, variant.facts([]).values())])] = loss
         if best is None or loss < best[0]:
             best = loss, variant, way, crossed
 
