@@ -15,6 +15,7 @@ from infopursuit.pursuit.naive_bayes.model import (
     IMPLIED,
     GainEvidence,
     InformationGain,
+    NaiveBayes,
     RedundantQuestions,
 )
 
@@ -94,6 +95,10 @@ class GainForCost(InformationGain):
         redundant: RedundantQuestions | None,
     ) -> GainForCost:
         return GainForCost(table, self.costs, self.groups, query_weights, redundant)
+
+    def judged_by(self, classifier: NaiveBayes) -> GainForCost:
+        """Return the querier that tells apart the classes of a classifier."""
+        return self._with(classifier.table, self.query_weights, self.redundant)
 
     def to(self, device: torch.device | str) -> GainForCost:
         """Return the same querier on a device."""
