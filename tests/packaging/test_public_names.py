@@ -13,6 +13,7 @@ import infopursuit
 
 NAMES = {
     "Explanation", "InformationPursuitClassifier", "InputError", "StoppingRule",
+    "TableQuestions",
     "VariationalInformationPursuit", "fit", "load", "texts",
 }  # fmt: skip
 # What `pip install infopursuit` does not bring.
