@@ -183,6 +183,35 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
     assert "bee" not in run(*few, "--among", "ant", "--among", "cat")[1]
 
 
+def test_the_cheapest_useful_question_comes_first(run: Callable, fitted: Path) -> None:
+    """Colour and size tell as much; a colour costs ten times as much, a sting nothing after it."""
+    table = Path("costs.csv")
+    table.write_text("Column;Cost;Group\ncolour;10;seen\nstings;2,5;seen\n")
+    fit = ("fit", "train.csv", "--label", "kind", "--costs", str(table), "--out", "dear")
+    assert run(*fit)[0] == 0
+    querier = infopursuit.load("dear").pursuit_.querier.tensors()
+    asked = infopursuit.load("dear").queries_
+    costs = dict(zip(asked, querier["costs"].tolist(), strict=True))
+    assert costs == {"colour?": 10, "size, cm?": 1, "stings?": 2.5}
+    groups = dict(zip(asked, querier["groups"].tolist(), strict=True))
+    assert groups["colour?"] == groups["stings?"] != groups["size, cm?"]
+    out = run("explain", "--model", "dear", "new.csv", "--all")[1]
+    assert " 1  size, cm?" in out and " 1  colour?" not in out
+    for text, message in (
+        ("column,cost\ncolour,0\n", "row 2, column 'cost': '0'; expected a number above 0"),
+        ("column,cost\ncolour,1\ncolour,2\n", "row 3: expected another column, found 'colour'"),
+        ("column,cost\nwings,1\n", "costs: 'wings'; expected columns, such as colour"),
+        ("column,price\ncolour,1\n", "no column 'cost'"),
+    ):
+        table.write_text(text)
+        status, _, log = run(*fit)
+        assert (status, message in log) == (1, True), log
+    assert (
+        "--costs: of the columns of a table"
+        in run("fit", "photos", "--costs", str(table), "--out", "none")[2]
+    )
+
+
 def test_rows_are_explored(run: Callable, fitted: Path) -> None:
     status, _, log = run("export", "--model", "model", "--images", "new.csv", "page.html")
     assert status == 0

@@ -182,6 +182,7 @@ def _add_fit(commands: Any) -> None:
     _path(command, "--texts", "FILE")
     _path(command, "--labels", "FILE")
     _option(command, "--label", "COLUMN")
+    _path(command, "--costs", "FILE")
     _option(command, "--queries", "K", type=count, default=128, dest="n_queries")
     _clip(command)
     _option(command, "--pretrained", "TAG", default="openai")

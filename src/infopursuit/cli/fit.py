@@ -6,6 +6,7 @@ import argparse
 import logging
 import warnings
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ import pyarrow as pa
 
 from infopursuit.cli.explain import language_model_of
 from infopursuit.clip.weights import clip_source
+from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
-from infopursuit.core.numbers import counted, percent
+from infopursuit.core.numbers import NUMBER, counted, percent
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
 from infopursuit.datasets.given import Given
@@ -29,6 +31,7 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.pictures import labelled_pictures
 from infopursuit.estimators.plan import EmbeddedTexts, Embedding, Fitted, Plan, carry_out
 from infopursuit.estimators.provenance import measured, words_run_out
+from infopursuit.questions.columns import TableQuestions
 from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
@@ -71,6 +74,10 @@ def fit(chosen: argparse.Namespace) -> int:
         settings["certified"] = True
     if chosen.annotations is not None:
         settings["annotations"] = read_annotations(chosen.annotations)
+    if chosen.costs is not None:
+        if table is None:
+            raise InputError("--costs: of the columns of a table; expected it with --label")
+        settings["texts"] = questions_with_costs(chosen.costs)
     needed = {
         "--llm-model": chosen.llm_model,
         "--llm-option": chosen.llm_option,
@@ -232,6 +239,30 @@ def _table(chosen: argparse.Namespace) -> TableFile | None:
             option = f"--{name.replace('_', '-')}"
             raise InputError(f"{option}: about images; expected it without --label")
     return read_table(path)
+
+
+def questions_with_costs(path: Path) -> TableQuestions:
+    """Return questions about columns that cost what a CSV table says.
+
+    Raises:
+        InputError: a cost is no number above 0, or a column is there twice.
+    """
+    table = read_csv_table(path, ("column", "cost"), "expected a table of columns and their costs")
+    costs: dict[str, float] = {}
+    groups: dict[str, list[str]] = {}
+    of_row = table.column("group") if table.has("group") else [""] * len(table.rows)
+    for row, (column, cost, group) in enumerate(
+        zip(table.column("column"), table.column("cost"), of_row, strict=True)
+    ):
+        number = cost.replace(",", ".") if table.decimal_comma else cost
+        if not NUMBER.fullmatch(number) or not float(number) > 0:
+            raise InputError(f"{table.where(row, 'cost')}: {cost!r}; expected a number above 0")
+        if column in costs:
+            raise InputError(f"{table.where(row)}: expected another column, found {column!r} again")
+        costs[column] = float(number)
+        if group:
+            groups.setdefault(group, []).append(column)
+    return TableQuestions(costs=costs, together=list(groups.values()))
 
 
 def _fit_table(
