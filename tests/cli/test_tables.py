@@ -186,7 +186,8 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
 def test_the_cheapest_useful_question_comes_first(run: Callable, fitted: Path) -> None:
     """Colour and size tell as much; a colour costs ten times as much, a sting nothing after it."""
     table = Path("costs.csv")
-    table.write_text("Column;Cost;Group\ncolour;10;seen\nstings;2,5;seen\n")
+    # What is left out of the questions may have a cost: its place is always the same.
+    table.write_text("Column;Cost;Group\ncolour;10;seen\nstings;2,5;seen\nplace;1;seen\n")
     fit = ("fit", "train.csv", "--label", "kind", "--costs", str(table), "--out", "dear")
     assert run(*fit)[0] == 0
     querier = infopursuit.load("dear").pursuit_.querier.tensors()
@@ -210,6 +211,24 @@ def test_the_cheapest_useful_question_comes_first(run: Callable, fitted: Path) -
         "--costs: of the columns of a table"
         in run("fit", "photos", "--costs", str(table), "--out", "none")[2]
     )
+
+
+def test_what_nobody_mentions_is_a_question(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column of one value and gaps is asked about: of the sick alone somebody says "yes"."""
+    sick = ["sick" if row % 3 else "well" for row in range(90)]
+    said = ["yes" if each == "sick" and row % 7 else "" for row, each in enumerate(sick)]
+    rows = [
+        f"{each},{fever},{row % 2}"
+        for row, (each, fever) in enumerate(zip(sick, said, strict=True))
+    ]
+    Path("cases.csv").write_text("\n".join(["case,fever,odd", *rows]) + "\n")
+    status, _, log = run("fit", "cases.csv", "--label", "case", "--out", "told")
+    assert status == 0 and "left out" not in log
+    model = infopursuit.load("told")
+    assert "fever?" in model.queries_ and model.provenance_["gaps"] == "tells"
+    monkeypatch.setattr("sys.stdin", iter(["q\n"]))
+    out = run("explain", "--model", "told", "--interactive", "--known", "fever=yes")[1]
+    assert "sick" in out.splitlines()[1]
 
 
 def test_rows_are_explored(run: Callable, fitted: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import warnings
+from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def fit(chosen: argparse.Namespace) -> int:
     if chosen.costs is not None:
         if table is None:
             raise InputError("--costs: of the columns of a table; expected it with --label")
-        settings["texts"] = questions_with_costs(chosen.costs)
+        settings["texts"] = questions_with_costs(chosen.costs, table.not_asked(str(chosen.label)))
     needed = {
         "--llm-model": chosen.llm_model,
         "--llm-option": chosen.llm_option,
@@ -241,8 +242,8 @@ def _table(chosen: argparse.Namespace) -> TableFile | None:
     return read_table(path)
 
 
-def questions_with_costs(path: Path) -> TableQuestions:
-    """Return questions about columns that cost what a CSV table says.
+def questions_with_costs(path: Path, left_out: Collection[str]) -> TableQuestions:
+    """Return questions about columns that cost what a CSV table says, but for those left out.
 
     Raises:
         InputError: a cost is no number above 0, or a column is there twice.
@@ -260,8 +261,9 @@ def questions_with_costs(path: Path) -> TableQuestions:
         if column in costs:
             raise InputError(f"{table.where(row)}: expected another column, found {column!r} again")
         costs[column] = float(number)
-        if group:
+        if group and column not in left_out:
             groups.setdefault(group, []).append(column)
+    costs = {column: cost for column, cost in costs.items() if column not in left_out}
     return TableQuestions(costs=costs, together=list(groups.values()))
 
 

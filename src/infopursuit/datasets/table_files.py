@@ -107,11 +107,14 @@ class TableFile:
         kind = self.values.schema.field(name).type
         if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
             return f"holds {kind}"
-        known = [text for text in self.texts(name) if text is not None]
+        texts = self.texts(name)
+        known = [text for text in texts if text is not None]
         if pa.types.is_temporal(kind) or is_dates(known):
             return "holds dates or times"
-        if len(set(known)) < 2:
-            return "has one value" if known else "is empty"
+        if not known:
+            return "is empty"
+        if len(set(known)) < 2:  # a gap beside it may tell, such as a symptom that is not mentioned
+            return "has one value" if len(known) == len(texts) else None
         if self.names_rows(name):
             return f"all its {len(known)} values differ"
         if len(set(known)) > MOST_CATEGORIES and not _is_number(kind):
