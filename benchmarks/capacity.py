@@ -44,9 +44,9 @@ SIZES = (
 )
 # What is timed: module, function and title.
 PARTS = (
-    ("pursuit.naive_bayes.training_set", "KeyPass.run", "images: keys"),
-    ("pursuit.naive_bayes.training_set", "SamplePass.run", "images: sample and moments"),
-    ("pursuit.naive_bayes.training_set", "AnswerPass.run", "images: answers"),
+    ("pursuit.naive_bayes.sharded_set", "KeyPass.run", "images: keys"),
+    ("pursuit.naive_bayes.sharded_set", "SamplePass.run", "images: sample and moments"),
+    ("pursuit.naive_bayes.sharded_set", "AnswerPass.run", "images: answers"),
     ("pursuit.answers.directions", "fit_score_maps", "texts: mean and scatter"),
     ("pursuit.naive_bayes.selection", "responsive_rows", "texts: spread"),
     ("pursuit.naive_bayes.selection", "_most_informative_alone", "texts: screening"),
