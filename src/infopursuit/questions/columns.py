@@ -58,8 +58,8 @@ class TableQuestions(QuestionSource):
     rates: ClassVar[tuple[str, ...]] = ("counted", "fitted", "asked")
 
     gaps: str = "auto"
-    costs: Mapping[str, float] | None = None
-    together: Sequence[Sequence[str]] | None = None
+    costs: Mapping[str, Any] | None = None
+    together: Sequence[Any] | None = None
     names: TableColumns | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
