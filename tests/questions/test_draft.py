@@ -24,6 +24,7 @@ from infopursuit.questions.draft import (
     Tried,
     earned,
 )
+from infopursuit.questions.knowledge import Knowledge
 from tests.planted import unit
 
 
@@ -59,7 +60,7 @@ def test_the_most_fitting_of_the_cheap_weights_are_taken() -> None:
 
 
 def test_the_sentence_says_what_was_chosen_and_why() -> None:
-    assert str(Earned(None, 0.03, (0.0, 0.0))) == (
+    assert str(Earned(None, 0.03)) == (
         "CLIP's draft: the texts fit your classes poorly, and nothing was ruled out"
     )
     assert "too few images to try it on" in str(Earned(UNTRIED))
@@ -167,6 +168,8 @@ def test_what_the_words_explain_is_that_of_the_first_answers(named: dict[str, np
 
 
 def test_few_texts_are_refused(named: dict[str, np.ndarray]) -> None:
+    with pytest.raises(InputError, match=r"leakage is 0\.5; expected 1: fit chooses it"):
+        Knowledge("clip", 0.5)
     few = {**named, "texts": named["texts"][:40]}
     with pytest.raises(InputError, match="knowledge 'clip': 40 texts for 8 classes"):
         fitted(few, knowledge="clip")

@@ -72,7 +72,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
             are true of no class are asked less, and about as many images get a yes as the table
             says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
-            texts that the images of each class are closest to (at least 200 texts). Any of these
+            texts that the images of each class are closest to (at least 200 texts). A table
             with a leakage as `questions.knowledge.Knowledge`. None if nothing is known.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
             there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768

@@ -110,8 +110,8 @@ class Earned(NamedTuple):
         weights: of the information of texts; None if the draft is not used.
         cost: the accuracy that it costs, as a share: the larger of the two that `COST` limits; None
             if it was not tried.
-        fits: the share of yes that fit the draft, without and with these weights; None if not
-            tried.
+        fits: the share of yes that fit the draft if all texts count the same, and with these
+            weights; None if there are none, or they were not tried.
     """
 
     weights: TextWeights | None
@@ -121,8 +121,10 @@ class Earned(NamedTuple):
     def facts(self) -> dict[str, Any]:
         """Return them as plain values, for the provenance."""
         found: dict[str, Any] = {"weights": None if self.weights is None else list(self.weights)}
-        if self.cost is not None and self.fits is not None:
-            found |= {"cost": round(self.cost, 4), "fits": [round(each, 4) for each in self.fits]}
+        if self.cost is not None:
+            found["cost"] = round(self.cost, 4)
+        if self.fits is not None:
+            found["fits"] = [round(each, 4) for each in self.fits]
         return found
 
     def __str__(self) -> str:
@@ -185,7 +187,7 @@ def earned(without: Tried, tried: Sequence[Tried], ladder: Sequence[TextWeights]
     costs = [float(each.max()) for each in losses]
     cheap = [place for place, cost in enumerate(costs) if cost <= COST]
     if not cheap:
-        return Earned(None, min(costs), (0.0, 0.0))
+        return Earned(None, min(costs))
     most = max(tried[place].fits for place in cheap)
     fitting = [place for place in cheap if tried[place].fits >= most - EQUAL]
     best = min(fitting, key=costs.__getitem__)

@@ -95,6 +95,8 @@ class Knowledge:
 
     def __post_init__(self) -> None:
         check_share("leakage", self.leakage)
+        if self.drafted and self.leakage != 1:
+            raise InputError(f"leakage is {self.leakage}; expected 1: fit chooses it for a draft")
 
     @classmethod
     def of(cls, knowledge: Any) -> Knowledge | None:
