@@ -14,9 +14,8 @@ from sklearn.base import clone
 import infopursuit
 from infopursuit import InformationPursuitClassifier, TableQuestions
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.information import entropy
+from infopursuit.pursuit.answers.gain import entropy
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.naive_bayes.asked import fit_asked, query_worth
 from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.rollout import roll_out
@@ -133,8 +132,8 @@ def slow_values(querier: GainForCost, answers: torch.Tensor, asked: list[int]) -
         gain = -sum(p * p.log() for p in of_answers)
         for share, of_class in zip(posterior, rates[:, query].T, strict=True):
             gain += share * sum(p * p.log() for p in of_class)
-        price = querier.costs[query] / querier.costs.min()
         group = int(querier.groups[query])
+        price = querier.costs[query] / querier.costs.min()
         if group != ALONE and group in [int(querier.groups[each]) for each in asked]:
             price = 1e-4
         weight = 1.0 if querier.query_weights is None else querier.query_weights[query]
@@ -222,7 +221,7 @@ def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
 def test_no_question_is_blind_in_naive_bayes() -> None:
     """Two questions never tell more than each alone does, so no second step finds a blind first."""
     querier, _ = made_up(7, 3)
-    rates, prior = querier.likelihood, querier.exact.log_prior.exp()
+    rates, prior = querier.exact.log_likelihood.exp(), querier.exact.log_prior.exp()
     alone = querier.gains(querier.exact.log_prior.unsqueeze(0))[0]
     for one, other in itertools.combinations(range(7), 2):
         both = (rates[:, None, one] * rates[None, :, other]).flatten(0, 1)  # v * v, c
@@ -231,84 +230,7 @@ def test_no_question_is_blind_in_naive_bayes() -> None:
         assert told <= alone[one] + alone[other] + 1e-9
 
 
-# -- rates fitted as asked ------------------------------------------------------------------------
-
-
-def repeated(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, InformationGain]:
-    """Answers of which four say one thing and two each another, and the counted table."""
-    generator = torch.Generator().manual_seed(seed)
-    labels = torch.randint(2, (count,), generator=generator)
-    said = (labels + (torch.rand(count, generator=generator) < 0.25)) % 2
-    columns = [said] * 4
-    columns += [(labels + (torch.rand(count, generator=generator) < 0.3)) % 2 for _ in range(2)]
-    answers = torch.stack(columns, dim=1).float()
-    yes = torch.stack([answers[labels == each].mean(dim=0) for each in (0, 1)], dim=1)
-    table = AnswerTable(torch.stack([1 - yes, yes]).log(), torch.tensor([0.5, 0.5]).log())
-    return answers, labels, InformationGain(table)
-
-
-def log_loss(table: AnswerTable, answers: torch.Tensor, labels: torch.Tensor) -> float:
-    evidence = table.evidence(answers, torch.ones_like(answers))
-    return torch.nn.functional.cross_entropy(evidence, labels).item()
-
-
-def test_what_is_told_again_counts_less() -> None:
-    answers, labels, counted = repeated(1500, 0)
-    found = fit_asked(counted, answers, labels)
-    assert torch.allclose(found.table.log_likelihood.exp().sum(dim=0), torch.ones(6, 2))
-    new, truth, _ = repeated(1500, 1)
-    assert log_loss(found.table, new, truth) < log_loss(counted.table, new, truth) - 0.05
-    order = roll_out(found, NaiveBayes(found.table), new, 3).order
-    assert ((order < 4).sum(dim=1) == 1).all(), "one of those that say the same"
-
-
-def test_rows_have_no_order_and_a_repeated_row_weighs_more() -> None:
-    answers, labels, counted = repeated(300, 0)
-    first = fit_asked(counted, answers, labels)
-    order = torch.randperm(300, generator=torch.Generator().manual_seed(0))
-    again = fit_asked(counted, answers[order], labels[order])
-    assert torch.equal(first.table.log_likelihood, again.table.log_likelihood)
-    twice = fit_asked(counted, answers.repeat(2, 1), labels.repeat(2))
-    heavy = fit_asked(counted, answers, labels, torch.full((300,), 2.0).double())
-    assert torch.equal(twice.table.log_likelihood, heavy.table.log_likelihood)
-
-
-def test_gaps_that_tell_nothing_stay_so() -> None:
-    generator = torch.Generator().manual_seed(0)
-    answers = torch.randint(3, (400, 5), generator=generator) / 2
-    labels = torch.randint(3, (400,), generator=generator)
-    rates = torch.rand(3, 5, 3, generator=generator)
-    rates[1] = 0.3
-    rates[[0, 2]] *= 0.7 / rates[[0, 2]].sum(dim=0)
-    counted = InformationGain(AnswerTable(rates.log(), torch.full((3,), 1 / 3).log()))
-    found = fit_asked(counted, answers, labels, gaps_tell=False).table.log_likelihood.exp()
-    assert torch.allclose(found[1], rates[1])
-    assert torch.allclose(found.sum(dim=0), torch.ones(5, 3), atol=1e-5)
-    assert not torch.allclose(found, rates, atol=1e-3)
-
-
-def test_what_a_question_is_worth_is_what_it_really_tells_next() -> None:
-    answers, labels, counted = repeated(60, 0)
-    mask = torch.zeros(60, 6)
-    mask[:40, 0] = 1
-    weights = torch.rand(60, generator=torch.Generator().manual_seed(0)).double()
-    found = query_worth(counted, answers, mask, labels, weights)
-    for query in range(6):
-        told = expected = total = 0.0
-        for row in range(60):
-            if mask[row, query]:
-                continue
-            some, more = mask[row : row + 1], mask[row : row + 1].clone()
-            more[0, query] = 1
-            before, after = (
-                counted.exact.evidence(answers[row : row + 1], each.double()).softmax(dim=1)
-                for each in (some, more)
-            )
-            told += weights[row] * (after[0, labels[row]] / before[0, labels[row]]).log()
-            expected += weights[row] * counted(answers[row : row + 1], some)[0, query]
-            total += weights[row]
-        worth = (told + 1e-4 * total) / (expected + 1e-4 * total)
-        assert found[query].item() == pytest.approx(float(min(max(worth, 0.02), 1.5)), rel=1e-4)
+# -- the best rates ------------------------------------------------------------------------------
 
 
 def test_rates_of_a_table_are_those_that_predict_other_rows_best(
@@ -323,7 +245,7 @@ def test_rates_of_a_table_are_those_that_predict_other_rows_best(
     model = InformationPursuitClassifier().fit(X, y)
     losses = model.provenance_["log_losses"]
     assert model.provenance_["rates"] == min(losses, key=losses.__getitem__).split()[0]
-    assert len(losses) == 3
+    assert len(losses) == 2
     few = InformationPursuitClassifier().fit(X[:200], y[:200])
     assert few.provenance_["rates"] == "counted"
     assert "log_losses" not in few.provenance_

@@ -42,7 +42,7 @@ from infopursuit.questions.wishes import Wishes, check_share, check_words
 from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
 
 # The settings that are one of a few words.
-WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("auto", "counted", "fitted", "asked")}
+WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("auto", "counted", "fitted", "subclasses")}
 
 
 @dataclass(eq=False, repr=False)
@@ -76,11 +76,12 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             with a leakage as `questions.knowledge.Knowledge`. None if nothing is known.
         rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
             there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768
-            images; `asked`: the same after the questions that the model itself asks
-            (`pursuit.naive_bayes.asked`). These take seconds more, and may pay off if there are
-            many images. `auto`: counted of images; of a table with at least 1,000 different rows
-            those with the least log-loss on training rows, each predicted by a fit without it,
-            which fits and asks five times: a minute for 3,000 rows and 57 columns of numbers.
+            images; `subclasses`: of up to 16 subclasses of each class, fitted to tell the classes
+            apart after any number of answers (`pursuit.naive_bayes.subclasses`). These take seconds
+            more, and may pay off if there are many images. `auto`: counted of images; of a table
+            with at least 1,000 different rows those with the least log-loss on training rows, each
+            predicted by a fit without it, which fits and asks five times: 40 seconds for 3,000
+            rows and 57 columns of numbers.
         stop: when to ask no more, in `predict` and `explain`; None for
             `pursuit.stopping.DEFAULT_STOP`: at a probability of 0.95, or when 20 questions did not
             change the prediction.

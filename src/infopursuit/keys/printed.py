@@ -13,6 +13,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.markdown import plain
 from infopursuit.core.numbers import counted, distinct_numbers
 from infopursuit.pursuit.answers.columns import interval
+from infopursuit.pursuit.answers.gain import entropy
 from infopursuit.pursuit.answers.rules import WORDS
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import Pursuit
@@ -111,7 +112,7 @@ def _split(pursuit: Pursuit, node: _Node) -> list[_Node]:
     answers, mask = _masked(pursuit, node.history)
     gains = querier(answers, mask)
     # In print a class that gives several answers to a question stands at several ends.
-    worth = gains - node.posterior.to(gains) @ querier.answer_entropy.T
+    worth = gains - node.posterior.to(gains) @ entropy(table.log_likelihood.exp()).T
     worth = worth.masked_fill((mask > 0) | (gains < LEAST_GAIN), -torch.inf)
     query = int(first_of_the_best(worth, querier.rounding)[0])
     if worth[0, query] == -torch.inf:

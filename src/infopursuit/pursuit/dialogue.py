@@ -26,7 +26,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import Candidate, Explanation, rounded
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
-from infopursuit.pursuit.rollout import ranked
+from infopursuit.pursuit.rollout import ranked, started
 from infopursuit.pursuit.stopping import DEFAULT_STOP, Ended, StoppingRule, posterior_entropy
 
 
@@ -93,8 +93,10 @@ class Dialogue:
         Questions whose answers are implied are not among them.
         """
         answers, masks = self._histories()
-        outputs = self.pursuit.querier(answers, masks)[-1:]
-        outputs = outputs.masked_fill(masks[-1:] > 0, -torch.inf)
+        histories = started(self.pursuit.querier, answers[:1], masks[:1] > 0)
+        for query in (each.query for each in self._asked):
+            histories.add(torch.tensor([query], device=masks.device), answers[-1:, query])
+        outputs = histories.outputs(1).masked_fill(masks[-1:] > 0, -torch.inf)
         values = self.pursuit.querier.values(outputs)[0]
         if self._costs is not None:
             outputs = outputs / self._costs

@@ -443,10 +443,11 @@ def ending(explanation: Explanation) -> str:
             return f"not certain {asked}, nor by all of them"
         return f"not certain: {asked.removeprefix('by ')} do not suffice"
     common = explanation.prior[_first(explanation.posterior)] > 1 / 2
+    for_cost = explanation.criterion == "information for cost"
     reasons = {
         "stability": _unchanged(explanation),
         "maximum": f"{asked} it may ask no more",
-        "questions": f"{asked} none is left",
+        "questions": f"{asked} none is left" + " that it may pay for" * for_cost,
         "unfinished": f"stopped {asked}",
     }
     so = f" of so {'likely' if explanation.known else 'common'} a class" if common else ""

@@ -24,7 +24,7 @@ from infopursuit.pursuit.answers.columns import (
 from infopursuit.pursuit.naive_bayes.selection import credit_of
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.questions.wishes import Wishes, check_words
+from infopursuit.questions.wishes import Wishes, check_whole, check_words
 from infopursuit.texts.text_table import (
     check_room,
     not_banned,
@@ -34,6 +34,8 @@ from infopursuit.texts.text_table import (
 
 # Questions about columns are chosen on at most this many rows.
 SELECTION_ROWS = 4096
+# Two steps ahead are looked among at most this many.
+MOST_AHEAD = 300
 GAPS = ("auto", "nothing", "tells")
 
 
@@ -48,27 +50,37 @@ class TableQuestions(QuestionSource):
         costs: what the question about a column costs, 1 for the others: the next question is that
             of most information for its cost. None for 1 each.
         together: columns that are bought together, such as the results of one blood test: once one
-            of them was asked, the others cost nothing. None if each is bought alone.
+            of them was asked, the others cost nothing. A group costs what its dearest column does.
+            None if each is bought alone.
+        max_cost: what may be spent on a row: questions end when none is left that it pays for; what
+            is known is free. None for no limit.
+        ahead: how many questions to look ahead: 1, or 2 where a column that tells nothing of the
+            class may tell which others do. That takes as many times longer as there are answers to
+            all questions together; at most MOST_AHEAD questions.
 
     Attributes:
         names: what is in the columns; `fit` finds it out.
     """
 
     of_tables: ClassVar[bool] = True
-    rates: ClassVar[tuple[str, ...]] = ("counted", "fitted", "asked")
+    rates: ClassVar[tuple[str, ...]] = ("counted", "subclasses")
 
     gaps: str = "auto"
     costs: Mapping[str, Any] | None = None
     together: Sequence[Any] | None = None
+    max_cost: float | None = None
+    ahead: int = 1
     names: TableColumns | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Raise InputError for a malformed setting."""
         check_words("gaps", self.gaps, GAPS)
         for column, cost in (self.costs or {}).items():
-            number = isinstance(cost, int | float | np.integer | np.floating)
-            if not number or not 0 < cost < math.inf:
+            if not _above_zero(cost):
                 raise InputError(f"costs: {column!r} costs {cost!r}; expected a number above 0")
+        if self.max_cost is not None and not _above_zero(self.max_cost):
+            raise InputError(f"max_cost is {self.max_cost!r}; expected a number above 0, or None")
+        check_whole("ahead", self.ahead, 1, 2)
         groups = [] if self.together is None else list(self.together)
         if isinstance(self.together, str) or any(isinstance(group, str) for group in groups):
             raise InputError(f"together is {self.together!r}; expected lists of columns")
@@ -140,7 +152,12 @@ class TableQuestions(QuestionSource):
             place = rows.tolist().index(values_named(first, rule, names)[0])
         rule = rule.select(rows)
         words, queries = value_words(rule, names), [texts[row] for row in rows]
-        if self.costs is None and self.together is None:
+        if self.ahead > 1 and len(queries) > MOST_AHEAD:
+            raise InputError(
+                f"ahead is 2 with {len(queries)} questions; expected at most {MOST_AHEAD} "
+                "(n_queries)"
+            )
+        if self.costs is self.together is self.max_cost is None and self.ahead == 1:
             return Questions(queries, rule, place, words)
         from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
 
@@ -155,8 +172,15 @@ class TableQuestions(QuestionSource):
             GainForCost,
             costs=torch.tensor([costs.get(column, 1.0) for column in asked], dtype=torch.float64),
             groups=torch.tensor([groups.get(column, ALONE) for column in asked], dtype=torch.long),
+            ahead=self.ahead,
+            most=math.inf if self.max_cost is None else float(self.max_cost),
         )
         return Questions(queries, rule, place, words, querier)
+
+
+def _above_zero(number: Any) -> bool:
+    kind = isinstance(number, int | float | np.integer | np.floating)
+    return kind and not isinstance(number, bool) and 0 < number < math.inf
 
 
 def _bare(column: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, cast
 
@@ -95,7 +96,7 @@ def fit_pursuit(
         wishes: which there are to be.
         split: rows to learn from, and to calibrate on.
         seed: of all samples.
-        rates: `counted`; `fitted` or `asked` to tell the classes apart; `auto` for the best.
+        rates: `counted`, or by what they are fitted (`FITS`); `auto` for the best.
         stop: the rule by which held-out rows are asked.
 
     Raises:
@@ -117,7 +118,7 @@ def fit_pursuit(
         count = calibration_images(min(BUDGET, k), len(classes))
         predicted.append(_answered(querier, rule, held_out.sample(count, seed)))
         kept = held_out.sample(KEPT, 0).rows.tensor()
-        familiarity = Familiarity(table, rule.answers(kept))
+        familiarity = Familiarity(table.marginal, rule.answers(kept))
     few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
     if few and split.may_hold_out:
         predicted += crossed or _crossed(source, rates, wishes, train, seed)
@@ -140,7 +141,7 @@ def fit_pursuit(
         tuple(questions.queries),
         names,
         rule.final,
-        querier.on(table),
+        questions.querier(table),
         NaiveBayes(table),
         questions.first,
         familiarity,
@@ -166,7 +167,7 @@ class Way(NamedTuple):
 
     Attributes:
         source: of the questions.
-        rates: `counted`, `fitted` or `asked`.
+        rates: `counted`, or by what they are fitted.
         crossed: parts of the training rows, predicted by fits on the others; None if there was
             nothing to choose.
         facts: for the provenance.
@@ -231,11 +232,10 @@ def _crossed(
 
 def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> InformationGain:
     """Return the querier with the untempered rates of training rows."""
-    querier = questions.querier(data.table(questions.rule))
+    querier = questions.querier(data.table(questions.rule)).myopic
     if rates == "counted" or not len(questions.queries):
         return querier
-    fit = with_fitted_rates if rates == "fitted" else with_asked_rates
-    return fit(querier, questions.rule, data, seed)
+    return FITS[rates](querier, questions.rule, data, seed)
 
 
 def _answered(querier: InformationGain, rule: AnswerRule, rows: InMemorySet) -> HeldOut:
@@ -260,12 +260,19 @@ def with_fitted_rates(
     return counted.on(table)
 
 
-def with_asked_rates(
+def with_subclasses(
     counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
 ) -> InformationGain:
-    """Return the querier with rates that are fitted on what it asks of at most FITTED_ON rows."""
-    from infopursuit.pursuit.naive_bayes.asked import fit_asked
+    """Return the querier with subclasses that are fitted on at most FITTED_ON rows."""
+    from infopursuit.pursuit.naive_bayes.subclasses import fit_subclasses
 
     shown = data.sample(FITTED_ON, seed)
     answers = rule.answers(shown.rows.tensor())
-    return fit_asked(counted, answers, shown.labels, shown.weights, seed, not rule.has_gaps)
+    return fit_subclasses(counted, answers, shown.labels, shown.weights, seed, not rule.has_gaps)
+
+
+# What `rates` other than counted ones are fitted by.
+FITS: dict[str, Callable[..., InformationGain]] = {
+    "fitted": with_fitted_rates,
+    "subclasses": with_subclasses,
+}

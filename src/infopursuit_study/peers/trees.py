@@ -23,7 +23,7 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 from torch.nn import functional
 
-from infopursuit.pursuit.answers.information import entropy, information_gain
+from infopursuit.pursuit.answers.gain import entropy, information_gain
 from infopursuit_study.peers.binary_answers import Threshold, answers_of, fit_answers
 from infopursuit_study.peers.peer import BUDGETS, Contributions, TextPeer, Validation
 

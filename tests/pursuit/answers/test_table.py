@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.datasets.matrix import Matrix
-from infopursuit.pursuit.answers.information import binary_entropy, entropy, information_gain
+from infopursuit.pursuit.answers.gain import binary_entropy, entropy, information_gain
 from infopursuit.pursuit.answers.moments import ClassMoments, class_moments
 from infopursuit.pursuit.answers.table import (
     LEAST,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from infopursuit.pursuit.answers.gain import entropy, information_gain
 from infopursuit.pursuit.parts import Expected, Sizes
 
 # An answer this close to a level, in steps between levels, is that level.
@@ -61,6 +63,25 @@ class AnswerTable:
     def levels(self) -> int:
         """v, how many answers there are."""
         return len(self.log_likelihood)
+
+    @property
+    def of_classes(self) -> AnswerTable | None:
+        """The table itself, if the evidence of answers adds up class by class."""
+        return self
+
+    @property
+    def marginal(self) -> AnswerTable:
+        """How probable each answer is in each class before any other answer."""
+        return self
+
+    def pooled(self, logits: Float[Tensor, "*b c"]) -> Float[Tensor, "*b c"]:
+        """Return the logits of the classes; a table of subclasses pools theirs."""
+        return logits
+
+    def gain_of(self) -> Callable[[Float[Tensor, "b c"]], Float[Tensor, "b k"]]:
+        """Return the function that turns posteriors into the gain of each query, in nats."""
+        likelihood = self.log_likelihood.exp()
+        return partial(information_gain, likelihood=likelihood, answer_entropy=entropy(likelihood))
 
     def level_of(self, answers: Float[Tensor, "*b"]) -> Int[Tensor, "*b"]:
         """Return the number 0..v-1 of the level nearest to each answer in [0, 1]."""

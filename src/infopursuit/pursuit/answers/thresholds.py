@@ -24,7 +24,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.answers.information import binary_entropy
+from infopursuit.pursuit.answers.gain import binary_entropy
 
 # Shares of the training images that may say yes.
 SHARES_OF_YES = tuple(share / 20 for share in range(10, 0, -1))

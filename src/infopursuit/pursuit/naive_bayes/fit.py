@@ -326,18 +326,19 @@ def fit_tempering(
     images = torch.zeros(budget).double()
     for querier, answers, labels, given in held_out:
         weights = torch.ones(len(labels)).double() if given is None else given.double()
-        weights = _by_prior(weights, labels, querier.table.log_prior)
-        size = images_at_once(budget, len(querier.table.log_prior))
+        table = querier.table
+        weights = _by_prior(weights, labels, table.pooled(table.log_prior))
+        size = images_at_once(budget, len(table.log_prior))
         for some, truth, weight in zip(
             answers.split(size), labels.split(size), weights.split(size), strict=True
         ):
             order = asked_orders(querier, some, budget)
-            level = querier.table.level_of(some.gather(1, order))
-            likelihood = querier.table.log_likelihood[level, order]
-            prior, said = querier.table.log_prior, likelihood.cumsum(dim=1)
+            level = table.level_of(some.gather(1, order))
+            prior, said = table.log_prior, table.log_likelihood[level, order].cumsum(dim=1)
             both = [assumed.float().unsqueeze(1) * each for each in (spread, 1 / spread)]
-            both = torch.stack([(prior + said / each).softmax(dim=2) for each in both]).mean(dim=0)
-            before = prior.softmax(dim=0).expand(len(some), 1, -1)
+            both = [table.pooled(prior + said / each).softmax(dim=2) for each in both]
+            both = torch.stack(both).mean(dim=0)
+            before = table.pooled(prior).softmax(dim=0).expand(len(some), 1, -1)
             highest, predicted = torch.cat([before, both], dim=1).max(dim=2)
             stops = DEFAULT_STOP.steps_of(predicted, highest, None)[0].clamp_min(1) - 1
             places = torch.cat([always.expand(len(some), -1), stops.unsqueeze(1)], dim=1)
@@ -346,7 +347,9 @@ def fit_tempering(
             for wear, total in zip(wears, losses, strict=True):
                 of_one = [
                     functional.cross_entropy(
-                        prior / divisor**wear + chosen / divisor, of_each, reduction="none"
+                        table.pooled(prior / divisor**wear + chosen / divisor),
+                        of_each,
+                        reduction="none",
                     )
                     for divisor in wider.exp().float()
                 ]
@@ -366,7 +369,8 @@ def fit_tempering(
 
 def _uneven(table: AnswerTable) -> bool:
     """Return whether some classes are more probable than others before any answer."""
-    return bool(table.log_prior.max() - table.log_prior.min() > UNEVEN)
+    prior = table.pooled(table.log_prior)
+    return bool(prior.max() - prior.min() > UNEVEN)
 
 
 def _by_prior(

@@ -22,7 +22,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.answers.information import entropy, information_gain
 from infopursuit.pursuit.answers.rules import ANY, NOT_SURE, UNSURE
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.parts import Expected, Sizes
@@ -44,21 +43,31 @@ class NaiveBayes:
     kind = "naive_bayes"
 
     def __init__(self, table: AnswerTable) -> None:
-        self.table, self.exact = table, table.double()
+        self.rates, self.exact_rates = table, table.double()
+
+    @property
+    def table(self) -> AnswerTable | None:
+        """How probable each answer is in each class; None if classes have subclasses."""
+        return self.rates.of_classes
+
+    @property
+    def exact(self) -> AnswerTable | None:
+        """The same in float64."""
+        return self.exact_rates.of_classes
 
     def __call__(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b c"]:
         """Return the class logits of the history that `mask` selects; the largest is 0."""
-        evidence = self.exact.evidence(answers, mask)
+        evidence = self.exact_rates.evidence(answers, mask)
         return self.logits(evidence, mask.sum(dim=1, keepdim=True))
 
     def logits(
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
         """Return tempered logits in the table's dtype, the largest 0: float32 is precise there."""
-        tempered = self.exact.tempered(evidence, asked)
-        return (tempered - tempered.amax(dim=1, keepdim=True)).to(self.table.log_prior.dtype)
+        tempered = self.exact_rates.pooled(self.exact_rates.tempered(evidence, asked))
+        return (tempered - tempered.amax(dim=1, keepdim=True)).to(self.rates.log_prior.dtype)
 
     def incremental(self, batch: int) -> _ClassEvidence:
         """Start `batch` empty histories."""
@@ -66,29 +75,41 @@ class NaiveBayes:
 
     def to(self, device: torch.device | str) -> NaiveBayes:
         """Return the same classifier on a device."""
-        return NaiveBayes(self.table.to(device))
+        return NaiveBayes(self.rates.to(device))
 
     def select(self, columns: Int[Tensor, " m"]) -> NaiveBayes:
         """Return the classifier of m of the queries."""
-        return NaiveBayes(self.table.select(columns))
+        return NaiveBayes(self.rates.select(columns))
 
     def among(self, classes: Int[Tensor, " m"]) -> NaiveBayes:
         """Return the classifier of m of the classes."""
-        return NaiveBayes(self.table.among(classes))
+        return NaiveBayes(self.rates.among(classes))
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of the table."""
-        return AnswerTable.shapes(sizes, tensors)
+        return _table_kind(tensors).shapes(sizes, tensors)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the table, by name."""
-        return self.table.tensors()
+        return self.rates.tensors()
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor], sizes: Sizes) -> NaiveBayes:
         """Return the classifier that `tensors` gave."""
-        return cls(AnswerTable.from_tensors(tensors))
+        table = _table_kind(tensors).from_tensors(tensors)
+        if (found := len(table.pooled(table.log_prior))) != sizes.c:
+            raise ValueError(f"classifier.of names {found} classes; expected {sizes.c}")
+        return cls(table)
+
+
+def _table_kind(tensors: Mapping[str, Tensor]) -> type[AnswerTable]:
+    """Return what a table with these tensors is."""
+    if "of" not in tensors:
+        return AnswerTable
+    from infopursuit.pursuit.answers.subclasses import SubclassTable
+
+    return SubclassTable
 
 
 class RedundantQuestions:
@@ -161,8 +182,7 @@ class InformationGain:
     ) -> None:
         self.table, self.query_weights, self.redundant = table, query_weights, redundant
         self.exact = table.double()
-        self.likelihood = self.exact.log_likelihood.exp()
-        self.answer_entropy = entropy(self.likelihood)  # (k, c)
+        self.gain_of = self.exact.gain_of()
 
     def __call__(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
@@ -175,7 +195,7 @@ class InformationGain:
         self, evidence: Float[Tensor, "b c"], late: Bool[Tensor, "b k"] | None = None
     ) -> Float[Tensor, "b k"]:
         """Return the weighted gain of every query, given the evidence; `late` ones come last."""
-        gain = information_gain(evidence.softmax(dim=1), self.likelihood, self.answer_entropy)
+        gain = self.gain_of(evidence.softmax(dim=1))
         if self.query_weights is not None:
             gain = gain * self.query_weights
         return gain if late is None else torch.where(late, gain - IMPLIED, gain)
@@ -212,10 +232,6 @@ class InformationGain:
         """Return the same querier with another table of the same queries."""
         return self._with(table, self.query_weights, self.redundant)
 
-    def weighing(self, worth: Float[Tensor, " k"]) -> InformationGain:
-        """Return the same querier with these query weights."""
-        return self._with(self.table, worth, self.redundant)
-
     def _with(
         self,
         table: AnswerTable,
@@ -225,9 +241,14 @@ class InformationGain:
         """Return a querier of the same kind; a subclass keeps what else it has."""
         return InformationGain(table, query_weights, redundant)
 
+    @property
+    def myopic(self) -> InformationGain:
+        """The same querier, looking one step ahead: quick enough to ask all training rows."""
+        return self
+
     def judged_by(self, classifier: NaiveBayes) -> InformationGain:
         """Return the querier that tells apart the classes of a classifier."""
-        return self.on(classifier.table)
+        return self.on(classifier.rates)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return query weights and redundant pairs, if any, by the names that saved models use.
@@ -252,6 +273,8 @@ class InformationGain:
             # Of a querier with costs (`naive_bayes.costs`).
             "costs": Expected((sizes.k,), torch.float64, optional="groups" not in tensors, above=0),
             "groups": Expected((sizes.k,), None, "costs" not in tensors, least=-1),
+            "ahead": Expected((), None, optional=True, least=1, most=2),
+            "most": Expected((), torch.float64, optional=True, above=0, infinite=True),
         }
 
     @classmethod
@@ -264,8 +287,10 @@ class InformationGain:
 
             tensors = dict(tensors)
             costs, groups = tensors.pop("costs"), tensors.pop("groups").long()
+            how = int(tensors.pop("ahead", 1)), float(tensors.pop("most", torch.inf))
             plain = cls.from_tensors(tensors, sizes, classifier)
-            return GainForCost(plain.table, costs, groups, plain.query_weights, plain.redundant)
+            more = plain.query_weights, plain.redundant
+            return GainForCost(plain.table, costs, groups, *more, *how)
         pairs, redundant = tensors.get("put_off"), None
         if pairs is not None:
             asked, answers = pairs[:, :2], pairs[:, 2]
@@ -275,7 +300,7 @@ class InformationGain:
                     f"{UNSURE}"
                 )
             redundant = RedundantQuestions(pairs, sizes.k)
-        return cls(classifier.table, tensors.get("worth"), redundant)
+        return cls(classifier.rates, tensors.get("worth"), redundant)
 
 
 class _Evidence:
@@ -322,7 +347,7 @@ class _Evidence:
 
 class _ClassEvidence(_Evidence):
     def __init__(self, classifier: NaiveBayes, batch: int) -> None:
-        super().__init__(classifier.exact, batch)
+        super().__init__(classifier.exact_rates, batch)
         self.classifier = classifier
 
     @torch.no_grad()

@@ -24,7 +24,7 @@ from infopursuit.core.executors import RayCluster, run_shards
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import ScoreMap, TextDirections
-from infopursuit.pursuit.answers.information import entropy, information_gain
+from infopursuit.pursuit.answers.gain import entropy, information_gain
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes
 from infopursuit.pursuit.answers.thresholds import ThresholdFit

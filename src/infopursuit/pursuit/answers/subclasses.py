@@ -1,0 +1,115 @@
+"""Classes of several kinds: how probable each answer is in each subclass of each class.
+
+Within a class answers hang together: some spam sells drugs, some sells shares. If a class is a
+mixture of subclasses, and answers are independent given the subclass, then
+
+    P(a_1, ..., a_t | y) = sum over subclasses z of y of P(z | y) P(a_1 | z) ... P(a_t | z)
+
+and what an answer says of the class depends on the answers before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.parts import Expected, Sizes
+
+
+@dataclass(frozen=True)
+class SubclassTable(AnswerTable):
+    """How probable each answer is in each of s subclasses, which take the place of the classes.
+
+    Attributes:
+        of: the class 0..c-1 of each subclass, ascending; each class has one at least.
+    """
+
+    of: Int[Tensor, " s"] = field(kw_only=True)
+
+    @cached_property
+    def _members(self) -> Int[Tensor, "c m"]:
+        """The subclasses of each class; s fills up."""
+        counts = self.of.bincount()
+        place = torch.arange(int(counts.max()), device=self.of.device)
+        first = (counts.cumsum(dim=0) - counts).unsqueeze(1)
+        return torch.where(place < counts.unsqueeze(1), first + place, len(self.of))
+
+    def pooled(self, logits: Float[Tensor, "*b s"]) -> Float[Tensor, "*b c"]:
+        """Return the logits of the classes from those of their subclasses."""
+        padded = torch.nn.functional.pad(logits, (0, 1), value=-torch.inf)
+        return padded[..., self._members].logsumexp(dim=-1)
+
+    @property
+    def of_classes(self) -> None:
+        """Nothing: the evidence of answers does not add up class by class."""
+        return None
+
+    @property
+    def marginal(self) -> AnswerTable:
+        """How probable each answer is in each class before any other answer, untempered."""
+        joint = self.log_likelihood + self.log_prior
+        prior = self.pooled(self.log_prior)
+        return AnswerTable(self.pooled(joint) - prior, prior.log_softmax(dim=0))
+
+    def gain_of(self) -> Callable[[Float[Tensor, "b s"]], Float[Tensor, "b k"]]:
+        """Return the function that turns posteriors of subclasses into gains about the class."""
+        spans = [(of == self.of).nonzero().squeeze(1) for of in self.of.unique()]
+        return partial(_class_gain, self.log_likelihood.exp(), spans)
+
+    def among(self, classes: Int[Tensor, " m"]) -> SubclassTable:
+        """Return the table of m of its classes, whose priors sum to one."""
+        kept = [(self.of == each).nonzero().squeeze(1) for each in classes]
+        of = torch.arange(len(kept), device=self.of.device)
+        of = of.repeat_interleave(torch.tensor(list(map(len, kept)), device=of.device))
+        return replace(super().among(torch.cat(kept)), of=of)
+
+    def to(self, device: torch.device | str) -> SubclassTable:
+        """Return the same table on a device."""
+        return replace(super().to(device), of=self.of.to(device))
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of rates, tempering and classes."""
+        of = tensors["of"]
+        expected = super().shapes(sizes._replace(c=of.numel()), tensors)
+        return {**expected, "of": Expected((of.numel(),), torch.long, least=0, most=sizes.c - 1)}
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the table, by name."""
+        return {**super().tensors(), "of": self.of}
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> SubclassTable:
+        """Return the table that `tensors` gave.
+
+        Raises:
+            ValueError: subclasses are not in the order of the classes, or a class has none.
+        """
+        of = tensors["of"]
+        if (of.diff() < 0).any() or len(of.unique()) != int(of.max()) + 1:
+            raise ValueError("of: expected the classes 0, 1, 2, ... in this order, all of them")
+        plain: Any = vars(AnswerTable.from_tensors(tensors))
+        return cls(**plain, of=of)
+
+
+def _class_gain(
+    likelihood: Float[Tensor, "v k s"], spans: list[Tensor], posterior: Float[Tensor, "b s"]
+) -> Float[Tensor, "b k"]:
+    """Return I(Y; A_i | S) of each query, H(A_i) + H(Y) - H(A_i, Y), given the history."""
+    shape = len(posterior), *likelihood.shape[:2]
+    answers = posterior.new_zeros(shape)
+    gain = posterior.new_zeros(shape[0], shape[2])
+    for some in spans:
+        share = posterior[:, some]
+        joint = torch.einsum("bs,vks->bvk", share, likelihood[:, :, some])
+        answers += joint
+        gain -= torch.special.entr(joint).sum(dim=1)
+        gain += torch.special.entr(share.sum(dim=1, keepdim=True))
+    return gain + torch.special.entr(answers).sum(dim=1)

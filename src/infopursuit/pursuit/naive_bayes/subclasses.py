@@ -1,0 +1,173 @@
+"""Subclasses of each class, fitted to tell the classes apart after few answers and after many.
+
+What the first answers tell, later ones often tell again. Counted rates count it again each time;
+rates fitted on all answers at once (`fit.fit_rates`) are too timid after few. With subclasses z of
+each class (`answers.subclasses`) what an answer tells depends on the answers before it.
+
+First each class becomes a mixture of subclasses by expectation maximisation from a random start,
+with its counted rates as prior. Then the rates minimise
+
+    mean over histories S of -log P(y | S)
+        + HELD / n * sum over queries i and subclasses z of KL(mixture(. | i, z) || P(. | i, z))
+
+over tables of n training rows. The histories are answers to random questions, then in half of the
+cases the first answers of the model's own roll-outs. As many have 1 to 2 answers as 2 to 4, 4 to 8,
+... One table both asks and judges.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from infopursuit.pursuit.answers.rules import GAP
+from infopursuit.pursuit.answers.subclasses import SubclassTable
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.fit import ASKED, LONGEST, evidence_of
+from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.rollout import asked_orders
+
+# Each rate of the mixture weighs as much as this many rows.
+HELD = 3.0
+# Adam's updates on random histories, then on those of roll-outs; its rate falls to zero in a line.
+UPDATES, BATCH, RATE = (300, 200), 512, 0.03
+# A class has a subclass for rows that weigh so much, up to MOST_SUBCLASSES of them.
+ROWS_OF_A_SUBCLASS, MOST_SUBCLASSES = 50, 16
+# Steps of expectation maximisation; how unlike the random starts of subclasses are; and how many
+# rows the rates of the class count for in each of its subclasses.
+STEPS, APART, COUNTED = 50, 0.3, 20.0
+
+
+def fit_subclasses(
+    querier: InformationGain,
+    answers: Float[Tensor, "n k"],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"] | None = None,
+    seed: int = 0,
+    gaps_tell: bool = True,
+) -> InformationGain:
+    """Return the querier with a table of subclasses, untempered.
+
+    Args:
+        querier: with the counted table.
+        answers: of training rows, all at levels.
+        labels: their classes 0..c-1.
+        weights: of the rows; None for 1 each.
+        seed: of the histories.
+        gaps_tell: whether the middle answer has rates of its own in each class; else it keeps those
+            of the counted table, which tell nothing.
+    """
+    counted = querier.table
+    # Equal rows are one row of their weight, in an order of its own: it does not matter in which
+    # order rows came, nor whether a row is repeated or weighs more.
+    weights = torch.ones(len(labels)).double() if weights is None else weights.double()
+    rows, place = torch.cat([labels.unsqueeze(1).to(answers), answers], dim=1).unique(
+        dim=0, return_inverse=True
+    )
+    labels, answers = rows[:, 0].long(), rows[:, 1:]
+    weights = torch.zeros(len(rows)).double().index_add_(0, place, weights)
+    level = counted.level_of(answers).to(torch.uint8)
+    told = torch.ones_like(answers) if gaps_tell else (answers != GAP).float()
+    (n, k), generator = answers.shape, torch.Generator().manual_seed(seed)
+    table = mixture(counted, level, told, labels, weights, generator, gaps_tell)
+    longest, own = min(LONGEST, k), torch.randperm(n, generator=generator)[:ASKED]
+    held = HELD / weights.sum().item()
+    start, prior = table.log_likelihood.float(), table.log_prior.float()
+    logits, orders = start, None
+    for updates in UPDATES:
+        logits = logits.clone().requires_grad_()
+        optimizer = torch.optim.Adam([logits], lr=RATE)
+        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, updates)
+        for _ in range(updates):
+            some = weights.multinomial(BATCH, replacement=True, generator=generator)
+            share = _lengths(BATCH, k, generator) / k
+            mask = (torch.rand(BATCH, k, generator=generator) < share).float()
+            if orders is not None:
+                places = weights[own].multinomial(BATCH // 2, True, generator=generator)
+                some[: len(places)] = own[places]
+                reached = _lengths(len(places), longest, generator)
+                inside = (torch.arange(longest) < reached).float()
+                mask[: len(places)] = torch.zeros(len(places), k).scatter_(
+                    1, orders[places], inside
+                )
+            rates = _rates(logits, start, gaps_tell)
+            evidence = evidence_of(rates, prior, level[some], mask * told[some])
+            loss = functional.cross_entropy(table.pooled(evidence), labels[some])
+            loss = loss + held * (start.exp() * (start - rates)).sum()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+        logits = _rates(logits.detach(), start, gaps_tell)
+        querier = querier.on(replace(table, log_likelihood=logits))
+        if orders is None:
+            orders = asked_orders(querier, answers[own], longest)
+    return querier
+
+
+@torch.no_grad()
+def mixture(
+    counted: AnswerTable,
+    level: Int[Tensor, "n k"],
+    told: Float[Tensor, "n k"],
+    labels: Int[Tensor, " n"],
+    weights: Float[Tensor, " n"],
+    generator: torch.Generator,
+    gaps_tell: bool = True,
+) -> SubclassTable:
+    """Return the table of subclasses that make the answers of each class most probable.
+
+    Args:
+        counted: the table of the classes.
+        level: of the answers of rows, 0..v-1.
+        told: 1 for answers that tell something.
+        labels: their classes 0..c-1.
+        weights: of the rows.
+        generator: of the random starts.
+        gaps_tell: as in `fit_subclasses`.
+    """
+    rows = torch.bincount(labels, weights, minlength=len(counted.log_prior))
+    each = (rows / ROWS_OF_A_SUBCLASS).long().clamp(1, MOST_SUBCLASSES)
+    of = torch.arange(len(each)).repeat_interleave(each)
+    within = labels.unsqueeze(1) == of
+    start = APART * torch.rand(len(labels), len(of), generator=generator)
+    share = start.double().masked_fill(~within, -torch.inf).softmax(dim=1)
+    base = counted.log_likelihood.double().exp()[:, :, of]
+    at = [((level == number) * told).double() for number in range(counted.levels)]
+    log_likelihood, log_prior = base.log(), counted.log_prior.double()[of]
+    for _ in range(STEPS):
+        mass = share * weights.unsqueeze(1)
+        seen = torch.stack([each.T @ mass for each in at])
+        rates = (seen + COUNTED * base) / (seen.sum(dim=0) + COUNTED)
+        log_likelihood = _rates(rates.log(), base.log(), gaps_tell)
+        sizes = mass.sum(dim=0) + 1
+        shares = sizes / torch.zeros(len(each)).double().index_add_(0, of, sizes)[of]
+        log_prior = counted.log_prior.double()[of] + shares.log()
+        logits = log_prior.expand(len(labels), -1)
+        for here, table in zip(at, log_likelihood, strict=True):
+            logits = logits + here @ table
+        share = logits.masked_fill(~within, -torch.inf).softmax(dim=1)
+    return SubclassTable(log_likelihood.float(), log_prior.float(), of=of)
+
+
+def _rates(
+    logits: Float[Tensor, "v k c"], counted: Float[Tensor, "v k c"], gaps_tell: bool
+) -> Float[Tensor, "v k c"]:
+    """Return log P(answer | class); a gap that tells nothing is as probable as counted."""
+    if gaps_tell:
+        return logits.log_softmax(dim=0)
+    gap = len(logits) // 2
+    cells = torch.cat([logits[:gap], logits[gap + 1 :]]).log_softmax(dim=0)
+    cells = cells + torch.log1p(-counted[gap].exp())
+    return torch.cat([cells[:gap], counted[gap : gap + 1], cells[gap:]])
+
+
+def _lengths(count: int, longest: int, generator: torch.Generator) -> Int[Tensor, "b 1"]:
+    """Return lengths from 1 to `longest`; their logarithms are spread evenly."""
+    drawn = torch.rand(count, 1, generator=generator) * math.log(longest + 1)
+    return drawn.exp().long().clamp(1, longest)
