@@ -1,4 +1,4 @@
-"""What the questions of a table may be told: whether gaps tell, costs, rates fitted as asked."""
+"""What the questions of a table may be told: whether gaps tell, costs, steps ahead, a note."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.rollout import roll_out
+from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions import fitting
 
 
@@ -190,11 +191,17 @@ def test_what_is_known_was_bought_and_some_questions_keep_their_costs() -> None:
     assert torch.equal(even(answers, mask), plain(answers, mask)), "equal costs change nothing"
 
 
-def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
+def examined() -> tuple[pd.DataFrame, np.ndarray]:
+    """A scan that tells most of one half of the classes, and two values of blood."""
     rng = np.random.default_rng(0)
     y = rng.integers(4, size=900)
     names = {"scan": (y % 2, 0.2), "blood a": (y % 2, 0.6), "blood b": (y // 2, 0.6)}
-    X = pd.DataFrame({name: of + rng.normal(0, noise, 900) for name, (of, noise) in names.items()})
+    columns = {name: of + rng.normal(0, noise, 900) for name, (of, noise) in names.items()}
+    return pd.DataFrame(columns), y
+
+
+def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
+    X, y = examined()
     source = TableQuestions(costs={"scan?": 10}, together=[["blood a", "blood b"]])
     model = InformationPursuitClassifier(source, rates="counted")
     assert isinstance(clone(model), InformationPursuitClassifier)
@@ -228,6 +235,75 @@ def test_no_question_is_blind_in_naive_bayes() -> None:
         given = entropy(both.unsqueeze(1))[0] @ prior
         told = entropy((both @ prior)[:, None, None]).item() - given
         assert told <= alone[one] + alone[other] + 1e-9
+
+
+def test_a_limit_of_what_is_spent_ends_the_questions() -> None:
+    X, y = examined()
+    source = TableQuestions(costs={"scan": 10}, together=[["blood a", "blood b"]], max_cost=2)
+    model = InformationPursuitClassifier(source, rates="counted").fit(X, y)
+    for explained in model.explain(X[:5], StoppingRule(None, stability=None)):
+        assert {"scan?"}.isdisjoint(explained.questions)
+        assert set(explained.questions) == {"blood a?", "blood b?"}
+        assert "none is left that it may pay for" in str(explained)
+        assert explained.criterion == "information for cost"
+    free = model.explain(X[:1], StoppingRule(None, stability=None), known={"scan": 0.9})[0]
+    assert set(free.questions) == {"blood a?", "blood b?"}, "what is known costs nothing"
+    dialogue = model.dialogue(X[:1], known={"scan": 0.9})
+    dialogue.finish(StoppingRule(None, stability=None))
+    assert set(dialogue.explanation().questions) == {"blood a?", "blood b?"}
+
+
+def slow_two_steps(querier: GainForCost, answers: torch.Tensor, asked: list[int]) -> list[float]:
+    """Return the value of each question two steps ahead, from the definition."""
+    free = GainForCost(querier.table, torch.ones(len(answers)).double(), querier.groups * 0 - 1)
+    alone, rates = slow_values(free, answers, asked), querier.table.log_likelihood.double().exp()
+    posterior = querier.table.log_prior.double().exp()
+    for query in asked:
+        posterior = posterior * rates[int(2 * answers[query]), query]
+    posterior, k = posterior / posterior.sum(), len(answers)
+    values = []
+
+    def price(query: int, bought: list[int]) -> float:
+        group = int(querier.groups[query])
+        again = group != ALONE and group in [int(querier.groups[each]) for each in bought]
+        return 1e-4 if again else float(querier.costs[query] / querier.costs.min())
+
+    for query in range(k):
+        value = 0.0
+        for level in range(3):
+            said = answers.clone()
+            said[query] = level / 2
+            then = slow_values(free, said, [*asked, query])
+            best = alone[query] / price(query, asked)
+            for other in set(range(k)) - {query, *asked}:
+                cost = price(query, asked) + price(other, [*asked, query])
+                best = max(best, (alone[query] + then[other]) / cost)
+            value += float(rates[level, query] @ posterior) * best
+        values.append(value)
+    return values
+
+
+def test_two_steps_ahead_are_the_best_rate_of_two_questions() -> None:
+    one, answers = made_up(8, 1)
+    querier = GainForCost(one.table, one.costs, one.groups, ahead=2)
+    for row, asked in ((0, []), (1, [2]), (2, [0, 3])):
+        mask = torch.zeros(1, 8)
+        mask[0, asked] = 1
+        found = querier(answers[row : row + 1], mask)[0]
+        slow = slow_two_steps(querier, answers[row], asked)
+        for query in set(range(8)) - set(asked):
+            assert float(found[query]) == pytest.approx(slow[query], rel=1e-5)
+
+
+def test_a_note_is_below_each_explanation(tmp_path: Path) -> None:
+    X, y = consultations(60, 0)
+    model = InformationPursuitClassifier(note="This is no doctor.").fit(X, y)
+    assert "This is no doctor." in str(model.explain(X[:1])[0])
+    model.save(tmp_path / "model")
+    said = infopursuit.load(tmp_path / "model").dialogue().explanation()
+    assert "This is no doctor." in str(said) and said.to_dict()["note"] == "This is no doctor."
+    with pytest.raises(InputError, match="note is ' '; expected a sentence, or None"):
+        InformationPursuitClassifier(note=" ").fit(X, y)
 
 
 # -- the best rates ------------------------------------------------------------------------------

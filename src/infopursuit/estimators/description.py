@@ -47,6 +47,7 @@ class _Settings(Section):
 
     model_config = ConfigDict(extra="allow")
     stop: _Stop | None
+    note: str | None = None
     hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
 
 

@@ -89,6 +89,8 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             most 1,024. Equal rows stay together.
         random_state: seed of the samples that are taken of more than 4,096 images; a generator of
             numpy's, or None for another seed each time.
+        note: a sentence below each explanation, for what everybody should know who reads it, such
+            as that a model of four hundred patients is no doctor; None for none.
 
     Attributes:
         classes_: (c,) the class labels.
@@ -115,6 +117,7 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
     stop: StoppingRule | None = None
     validation_fraction: float = 0.1
     random_state: Any = 0
+    note: str | None = None
 
     def fit(
         self,
@@ -200,7 +203,8 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
 
     def _take(self, fitted: Fitted) -> None:
         """Become what was fitted."""
-        self.pursuit_, self.queries_ = fitted.pursuit, fitted.pursuit.queries
+        self.pursuit_ = replace(fitted.pursuit, note=self.note)
+        self.queries_ = fitted.pursuit.queries
         self.provenance_, self.knowledge_ = fitted.facts, fitted.knowledge
         self.judgement_ = self.clip_source_ = None
 
@@ -359,6 +363,8 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         wishes.checked()
         for name, words in WORDS.items():
             check_words(name, getattr(self, name), words)
+        if self.note is not None and not (isinstance(self.note, str) and self.note.strip()):
+            raise InputError(f"note is {self.note!r}; expected a sentence, or None")
         check_share("validation_fraction", self.validation_fraction, whole=False)
         no_texts = self.texts is None or self._own_source() is not None
         if no_texts and self.text_embeddings is not None:

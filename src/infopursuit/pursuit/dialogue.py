@@ -219,6 +219,7 @@ class Dialogue:
             criterion=self.pursuit.querier.criterion,
             labels=self.pursuit.labels,
             noun=self.pursuit.noun,
+            note=self.pursuit.note,
             known=self.pursuit.known_steps(self.known, posteriors[0]),
         )
 

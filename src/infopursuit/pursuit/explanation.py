@@ -39,6 +39,7 @@ OPTIONAL = (
     "not_asked",
     "compared",
     "known",
+    "note",
 )
 
 IMAGE, KNOWN = "image", "known"
@@ -192,6 +193,7 @@ class Explanation:
         compared: if the steps are the answers that decide: the class, its probability and how many
             answers it rests on, when questions are `asked` one after another, and by `all`.
         known: answers that were known before the first question; their posterior is `prior`.
+        note: what everybody should know who reads it; None for nothing.
     """
 
     image: str
@@ -211,6 +213,7 @@ class Explanation:
     not_asked: tuple[Step, ...] = ()
     compared: Mapping[str, tuple[str, float, int]] | None = None
     known: tuple[Step, ...] = ()
+    note: str | None = None
 
     @property
     def confident(self) -> bool:

@@ -58,6 +58,7 @@ class Pursuit:
         words: of each question its v answers in words, if they are the values of a column; empty
             if all are answered with yes and no.
         wording: the k questions as they are asked; empty for what the queries alone give.
+        note: what everybody should know who reads its explanations; None for nothing.
     """
 
     queries: tuple[str, ...]
@@ -70,6 +71,7 @@ class Pursuit:
     labels: tuple[Any, ...] | None = None
     words: tuple[tuple[str, ...], ...] = ()
     wording: tuple[str, ...] = ()
+    note: str | None = None
 
     def question(self, query: int | str) -> str:
         """Return a question in words, of its number or query."""
@@ -296,6 +298,7 @@ class Pursuit:
                 chosen_from=chosen_from,
                 labels=self.labels,
                 noun=self.noun,
+                note=self.note,
                 not_asked=tuple(not_asked[row]),
                 known=()
                 if known is None

@@ -180,7 +180,7 @@ class TableQuestions(QuestionSource):
 
 def _above_zero(number: Any) -> bool:
     kind = isinstance(number, int | float | np.integer | np.floating)
-    return kind and not isinstance(number, bool) and 0 < number < math.inf
+    return kind and not isinstance(number, bool) and bool(0 < number < math.inf)
 
 
 def _bare(column: str) -> str:

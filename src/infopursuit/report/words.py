@@ -100,7 +100,7 @@ def other_ways(explanation: Explanation) -> str | None:
 
 
 def who_answered(explanation: Explanation) -> list[str]:
-    """Say who gave the answers that have a mark, and what a second opinion cost."""
+    """Say who gave the answers that have a mark, what a second opinion cost, and the note."""
     given = any(step.overridden for step in explanation.steps)
     lines = [BY_A_PERSON.format(explanation.noun)] if given else []
     lines += [without_asking(explanation, each) for each in explanation.not_asked]
@@ -110,7 +110,7 @@ def who_answered(explanation: Explanation) -> list[str]:
             f"({counted(asked['questions'], 'question')}, {asked['tokens']:,} tokens; "
             f"{asked['calls']} calls now, {asked['seconds']:.1f} s)."
         )
-    return lines
+    return lines if explanation.note is None else [*lines, one_line(explanation.note)]
 
 
 def without_asking(explanation: Explanation, step: Step) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -68,11 +68,11 @@ class SubclassTable(AnswerTable):
         kept = [(self.of == each).nonzero().squeeze(1) for each in classes]
         of = torch.arange(len(kept), device=self.of.device)
         of = of.repeat_interleave(torch.tensor(list(map(len, kept)), device=of.device))
-        return replace(super().among(torch.cat(kept)), of=of)
+        return cast(SubclassTable, replace(super().among(torch.cat(kept)), of=of))
 
     def to(self, device: torch.device | str) -> SubclassTable:
         """Return the same table on a device."""
-        return replace(super().to(device), of=self.of.to(device))
+        return cast(SubclassTable, replace(super().to(device), of=self.of.to(device)))
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:

@@ -25,6 +25,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import Explanation, rounded
 from infopursuit.pursuit.naive_bayes.model import ROUNDING, InformationGain, NaiveBayes
@@ -79,6 +80,11 @@ def _sufficient_subset(
     weights = None if querier is None else querier.query_weights
     redundant = None if querier is None else querier.redundant
     table = classifier.exact
+    if table is None:
+        raise InputError(
+            "answers that decide: what an answer says depends on the others, as classes have "
+            "subclasses; expected a model with rates='counted' or 'fitted'"
+        )
     level = table.level_of(answers)
     # With an even number of levels none of them is "not sure": such an answer is a gap of a table.
     gap = (answers == NOT_SURE) & (2 * level != table.levels - 1)
