@@ -239,18 +239,20 @@ def test_no_question_is_blind_in_naive_bayes() -> None:
 
 def test_a_limit_of_what_is_spent_ends_the_questions() -> None:
     X, y = examined()
-    source = TableQuestions(costs={"scan": 10}, together=[["blood a", "blood b"]], max_cost=2)
+    source = TableQuestions(costs={"scan": 10}, together=[["blood a", "blood b"]], max_cost=1)
     model = InformationPursuitClassifier(source, rates="counted").fit(X, y)
     for explained in model.explain(X[:5], StoppingRule(None, stability=None)):
         assert {"scan?"}.isdisjoint(explained.questions)
         assert set(explained.questions) == {"blood a?", "blood b?"}
         assert "none is left that it may pay for" in str(explained)
-        assert explained.criterion == "information for cost"
+        assert explained.spent == explained.to_dict()["spent"] == 1
+        assert "2 questions for 1" in str(explained)
     free = model.explain(X[:1], StoppingRule(None, stability=None), known={"scan": 0.9})[0]
     assert set(free.questions) == {"blood a?", "blood b?"}, "what is known costs nothing"
     dialogue = model.dialogue(X[:1], known={"scan": 0.9})
     dialogue.finish(StoppingRule(None, stability=None))
-    assert set(dialogue.explanation().questions) == {"blood a?", "blood b?"}
+    found = dialogue.explanation()
+    assert set(found.questions) == {"blood a?", "blood b?"} and found.spent == 1
 
 
 def slow_two_steps(querier: GainForCost, answers: torch.Tensor, asked: list[int]) -> list[float]:

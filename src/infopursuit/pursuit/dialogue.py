@@ -220,8 +220,15 @@ class Dialogue:
             labels=self.pursuit.labels,
             noun=self.pursuit.noun,
             note=self.pursuit.note,
+            spent=self._spent(),
             known=self.pursuit.known_steps(self.known, posteriors[0]),
         )
+
+    def _spent(self) -> float | None:
+        _, masks = self._histories()
+        order = torch.tensor([[each.query for each in self._asked]], device=masks.device).long()
+        spent = self.pursuit.spent(order, masks[:1] > 0)
+        return None if spent is None else float(spent[0, -1])
 
     def _stopped(self, stop: StoppingRule) -> bool:
         return stop.now(self._posteriors()) > 0

@@ -40,6 +40,7 @@ OPTIONAL = (
     "compared",
     "known",
     "note",
+    "spent",
 )
 
 IMAGE, KNOWN = "image", "known"
@@ -194,6 +195,7 @@ class Explanation:
             answers it rests on, when questions are `asked` one after another, and by `all`.
         known: answers that were known before the first question; their posterior is `prior`.
         note: what everybody should know who reads it; None for nothing.
+        spent: what its questions cost; None if questions have no costs.
     """
 
     image: str
@@ -214,6 +216,7 @@ class Explanation:
     compared: Mapping[str, tuple[str, float, int]] | None = None
     known: tuple[Step, ...] = ()
     note: str | None = None
+    spent: float | None = None
 
     @property
     def confident(self) -> bool:
@@ -437,6 +440,8 @@ def ending(explanation: Explanation) -> str:
     """Say after how many questions, or by how many answers, it ended; if not certain, why then."""
     count, ended = len(explanation.steps), explanation.ended
     asked = f"after {_questions(count)}"
+    if explanation.spent is not None:
+        asked += f" for {explanation.spent:g}"
     if explanation.chosen_from is not None:
         asked = f"by {count} of {explanation.chosen_from} answers"
     if explanation.confident:

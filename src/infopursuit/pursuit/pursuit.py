@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -281,6 +281,7 @@ class Pursuit:
         """
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
         p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
+        spent = self.spent(rolled.order, known) if chosen_from is None else None
         not_asked = self._not_asked(rolled.order, counts, answers, overridden, known)
         return [
             Explanation(
@@ -299,6 +300,7 @@ class Pursuit:
                 labels=self.labels,
                 noun=self.noun,
                 note=self.note,
+                spent=None if spent is None else float(spent[row, counts[row]]),
                 not_asked=tuple(not_asked[row]),
                 known=()
                 if known is None
@@ -340,6 +342,17 @@ class Pursuit:
                     )
                 )
         return steps
+
+    def spent(
+        self, order: Int[Tensor, "n T"], known: Bool[Tensor, "n k"] | None = None
+    ) -> Float[Tensor, "n T1"] | None:
+        """Return what the first t = 0..T queries cost; None if queries have no costs.
+
+        What is known is free, and so is what is bought together with it.
+        """
+        if self.querier.criterion != "information for cost":
+            return None
+        return cast(Any, self.querier).spent(order, known)
 
     def known_steps(
         self, known: Mapping[int, float], prior: Float[Tensor, " c"]

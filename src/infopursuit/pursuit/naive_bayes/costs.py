@@ -135,15 +135,21 @@ class GainForCost(InformationGain):
         of_group = (mask @ self.buys.to(mask)).clamp_min(1)
         return (mask / of_group) @ self.costs
 
-    def spent(self, order: Int[Tensor, "n T"]) -> Float[Tensor, "n T1"]:
-        """Return what the first t = 0..T queries of each order cost together; -1 is no query."""
+    def spent(
+        self, order: Int[Tensor, "n T"], known: Bool[Tensor, "n k"] | None = None
+    ) -> Float[Tensor, "n T1"]:
+        """Return what the first t = 0..T queries of each order cost; -1 is no query.
+
+        What is known is free, and so are its groups.
+        """
         asked = torch.zeros(len(order), len(self.costs), dtype=torch.bool, device=order.device)
+        asked = asked if known is None else known.clone()
         total = [self.spent_on(asked)]
         for queries in order.T:
             place = queries.clamp_min(0).unsqueeze(1)
             asked |= torch.zeros_like(asked).scatter(1, place, (queries >= 0).unsqueeze(1))
             total.append(self.spent_on(asked))
-        return torch.stack(total, dim=1)
+        return torch.stack(total, dim=1) - total[0].unsqueeze(1)
 
     def incremental(self, batch: int) -> _CostEvidence:
         """Start `batch` empty histories."""
