@@ -46,6 +46,17 @@ def test_fitted_rates_change_rates_alone(world: World, settings: dict) -> None:
     assert other.score(world.unseen, world.unseen_y) > 0.8
 
 
+@pytest.mark.parametrize("answers", ["five_valued", "threshold", "minmax"])
+def test_subclasses_have_the_same_questions_and_answers(world: World, answers: str) -> None:
+    ways = [{"rates": each, "answers": answers} for each in ("counted", "subclasses")]
+    counted, other = (world.fitted(**each) for each in ways)
+    assert other.queries_ == counted.queries_
+    assert np.array_equal(other.answer(world.unseen), counted.answer(world.unseen))
+    assert other.score(world.unseen, world.unseen_y) > 0.8
+    one, both = (other.explain(world.unseen[:count])[0] for count in (1, 2))
+    assert one == both
+
+
 def test_answers_are_even_steps_from_no_to_yes(world: World, model) -> None:
     answers = model.answer(world.unseen)
     assert answers.dtype == np.float32

@@ -27,7 +27,7 @@ from torch.nn import functional
 
 from infopursuit.pursuit.answers.rules import GAP
 from infopursuit.pursuit.answers.subclasses import SubclassTable
-from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.table import LEVEL, AnswerTable
 from infopursuit.pursuit.naive_bayes.fit import ASKED, LONGEST, evidence_of
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders
@@ -55,7 +55,7 @@ def fit_subclasses(
 
     Args:
         querier: with the counted table.
-        answers: of training rows, all at levels.
+        answers: of training rows.
         labels: their classes 0..c-1.
         weights: of the rows; None for 1 each.
         seed: of the histories.
@@ -72,7 +72,9 @@ def fit_subclasses(
     labels, answers = rows[:, 0].long(), rows[:, 1:]
     weights = torch.zeros(len(rows)).double().index_add_(0, place, weights)
     level = counted.level_of(answers).to(torch.uint8)
-    told = torch.ones_like(answers) if gaps_tell else (answers != GAP).float()
+    # An answer between two levels tells nothing here, nor does a gap that is to tell nothing.
+    told = ((answers * (counted.levels - 1) - level).abs() < LEVEL).float()
+    told = told if gaps_tell else told * (answers != GAP)
     (n, k), generator = answers.shape, torch.Generator().manual_seed(seed)
     table = mixture(counted, level, told, labels, weights, generator, gaps_tell)
     longest, own = min(LONGEST, k), torch.randperm(n, generator=generator)[:ASKED]
