@@ -387,3 +387,38 @@ def test_familiarity_equals_that_of_python(open_page: Opened) -> None:
     found = page.evaluate("explorer.scorable.map((image) => explorer.familiarity(image))")
     assert np.allclose(found, expected, atol=1e-6)
     assert len(set(found)) > 5
+
+
+def test_subclasses_are_pooled_as_in_python(open_page: Opened) -> None:
+    """In the rates of the classes, and in what each answer says of one."""
+    pursuit: Any = subclasses_case()[0]
+    answers, table = pursuit.answers(unit(4, 5)), pursuit.classifier.exact_rates
+    page = open_page(document(pursuit, answers))
+    rates = table.marginal.log_likelihood.exp().flatten()
+    assert np.allclose(page.evaluate("[...explorer.rates()]"), rates, atol=1e-9)
+    answers[0, [3, 5]] = torch.tensor([1.0, 0.75])
+    found = page.evaluate(
+        "(given) => { const { predictor, model } = explorer; const all = predictor.evidence(given);"
+        "return model.classes.map((_, y) => predictor.evidenceOf(all, y)); }",
+        [{"query": 3, "answer": 1}, {"query": 5, "answer": 0.75}],
+    )
+    mask = torch.zeros(1, 24)
+    mask[0, [3, 5]] = 1
+    assert np.allclose(found, table.pooled(table.evidence(answers[:1], mask))[0], atol=1e-6)
+
+
+def test_the_page_says_what_questions_cost(open_page: Opened) -> None:
+    pursuit, _, stop, _ = costs_case(1, 16.0)
+    querier, answers = pursuit.querier, torch.ones(1, 24)
+    page = open_page(document(pursuit, answers, stop), "view=you&known=0y")
+    known = torch.arange(24).unsqueeze(0) == 0
+    rolled = roll_out_of(pursuit, answers, stop, known)
+    assert isinstance(querier, GainForCost)
+    free = querier.costs[0]
+    spent = querier.spent(torch.cat([torch.tensor([[0]]), rolled.order], dim=1))[0, 1:] - free
+    for now, then in zip(spent[:4].tolist(), spent[1:].tolist(), strict=False):
+        price = f"It costs {then - now:g}." if then > now else "It is free after those before it."
+        expect(page.locator(".stage")).to_contain_text(
+            f"{price} Spent so far: {now:g} of at most 16."
+        )
+        page.get_by_role("button", name="yes", exact=True).click()

@@ -128,6 +128,11 @@ export class App {
     };
   }
 
+  /** What questions cost; null if all cost the same. */
+  get costs() {
+    return this.predictor instanceof NaiveBayes ? this.predictor.costs : null;
+  }
+
   /** The model with what a person says is known, among the classes that the person leaves. */
   mind() {
     const { known, among } = this.state;
