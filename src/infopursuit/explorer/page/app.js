@@ -130,7 +130,8 @@ export class App {
 
   /** What questions cost; null if all cost the same. */
   get costs() {
-    return this.predictor instanceof NaiveBayes ? this.predictor.costs : null;
+    const costs = this.predictor instanceof NaiveBayes ? this.predictor.costs : null;
+    return costs?.even ? null : costs;
   }
 
   /** The model with what a person says is known, among the classes that the person leaves. */

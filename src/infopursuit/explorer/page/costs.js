@@ -19,6 +19,11 @@ export class Costs {
     this.most = most ?? Infinity;
     const cheapest = costs.reduce((least, each) => Math.min(least, each), Infinity);
     this.relative = costs.map((each) => each / cheapest);
+    /** Whether all questions cost the same, whatever was asked. */
+    this.even =
+      this.relative.every((each) => each === 1) &&
+      groups.every((each) => each === ALONE) &&
+      this.most === Infinity;
   }
 
   /** Groups of these questions: the others in them cost nothing more.
