@@ -110,6 +110,8 @@ export class ClassList {
     this.app = app;
     const { classes } = app.model;
     this.summary = h("summary", {});
+    /** @type {Set<number> | null | undefined} the classes that it shows as ticked */
+    this.among = undefined;
     this.ticks = classes.map((_, y) =>
       h("input", { type: "checkbox", on: { change: () => this.tick(y) } }),
     );
@@ -147,6 +149,8 @@ export class ClassList {
 
   update() {
     const { among } = this.app.state;
+    if (among === this.among) return; // with thousands of classes it takes time
+    this.among = among;
     const count = counted(this.ticks.length, "class", "classes");
     this.summary.textContent = among ? `Only ${among.size} of ${count}` : count;
     for (const [y, tick] of this.ticks.entries()) tick.checked = among?.has(y) ?? false;

@@ -42,6 +42,8 @@ export class YouView {
     this.isKey = app.payload.key;
     /** @type {number | null} */
     this.asking = null;
+    /** @type {ReadonlySet<number> | null} the classes that one may ask "why" of */
+    this.barred = null;
     // Whether a person has just answered, and hears what follows.
     this.answered = false;
     this.bars = new PosteriorBars(app.model.classes);
@@ -379,8 +381,9 @@ export class YouView {
     this.more.textContent = more > 0 ? `${counted(more, "other")}, each less probable` : "";
     const wanted = app.state.shown;
     const shown = wanted !== null && (!among || among.has(wanted)) ? wanted : best[0];
-    if (this.reasonsOf) {
-      this.reasonsOf.value = String(shown);
+    if (this.reasonsOf) this.reasonsOf.value = String(shown);
+    if (this.reasonsOf && this.barred !== among) {
+      this.barred = among;
       for (const [y, option] of [...this.reasonsOf.options].entries()) {
         option.disabled = among !== null && !among.has(y);
       }
