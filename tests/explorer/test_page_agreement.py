@@ -16,7 +16,10 @@ from torch import Tensor
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, described, joined_answers
+from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.known import Known
+from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
 from infopursuit.pursuit.naive_bayes.model import (
     InformationGain,
     NaiveBayes,
@@ -33,13 +36,15 @@ STOP = StoppingRule(0.95, 20)
 PLANS = """
 async (whatIf) => {
   const plans = [];
+  explorer.state.known = new Map(whatIf.known ?? []);
+  explorer.state.among = whatIf.among ? new Set(whatIf.among) : null;
   for (const image of explorer.scorable) {
     const plan = await explorer.plan(image, {
       stop: whatIf.stop,
       struck: new Set(whatIf.struck ?? []),
       chosen: new Map(whatIf.chosen ?? []),
       given: new Map(whatIf.given ?? []),
-    });
+    }, explorer.mind());
     plans.push({
       queries: plan.steps.map((each) => each.query),
       answers: plan.steps.map((each) => each.answer),
@@ -78,12 +83,17 @@ def document(pursuit: Pursuit, answers: Tensor, stop: StoppingRule = STOP) -> pa
 
 
 def assert_agree(
-    plans: list[dict[str, Any]], pursuit: Pursuit, answers: Tensor, stop: StoppingRule, close: float
+    plans: list[dict[str, Any]],
+    pursuit: Pursuit,
+    answers: Tensor,
+    stop: StoppingRule,
+    close: float,
+    known: Tensor | None = None,
 ) -> None:
     """The same questions and answers, and posteriors that differ by at most `close`."""
-    rolled = roll_out_of(pursuit, answers, stop)
+    rolled = roll_out_of(pursuit, answers, stop, known)
     counts, held = stop.steps(rolled.posteriors)
-    new = (rolled.values > -torch.inf).any(dim=2).sum(dim=1)  # the rest is implied
+    new = (rolled.values > -torch.inf).any(dim=2).long().cumprod(dim=1).sum(dim=1)  # or implied
     held[counts > new] = 0
     counts = counts.minimum(new)
     assert len(plans) == len(answers)
@@ -107,12 +117,14 @@ def assert_agree(
             assert plan["runnersUp"][step] == others
             if plan["queries"][step] in best:
                 value = rolled.values[row, step, best.index(plan["queries"][step])]
-                assert plan["values"][step] == pytest.approx(float(value), abs=close)
+                assert plan["values"][step] == pytest.approx(float(value), rel=1e-6, abs=close)
 
 
-def roll_out_of(pursuit: Pursuit, answers: Tensor, stop: StoppingRule) -> RollOut:
+def roll_out_of(
+    pursuit: Pursuit, answers: Tensor, stop: StoppingRule, known: Tensor | None = None
+) -> RollOut:
     budget = stop.budget(len(pursuit.queries))
-    return roll_out(pursuit.querier, pursuit.classifier, answers, budget, pursuit.first, 4)
+    return roll_out(pursuit.querier, pursuit.classifier, answers, budget, pursuit.first, 4, known)
 
 
 # Each case: the model, the number of images, the rule to stop and by how much numbers may differ.
@@ -183,6 +195,34 @@ def values_case() -> Case:
     return model.pursuit_, 200, STOP, 1e-6
 
 
+def costs_case(ahead: int, most: float = torch.inf, subclasses: bool = False) -> Case:
+    pursuit, _, *others = (subclasses_case if subclasses else redundant_case)()
+    querier: Any = pursuit.querier
+    costs = torch.tensor([1.5, 7.0, 2.25, 4.0]).repeat(6).double()
+    groups = (torch.arange(24) % 5).where(torch.arange(24) < 12, ALONE)
+    how = querier.query_weights, querier.redundant, ahead, most
+    dear = GainForCost(querier.table, costs, groups, *how)
+    answers = pursuit.answers(unit(30, 5))
+    orders = [
+        roll_out_of(replace(pursuit, querier=each), answers, STOP).order
+        for each in (querier, dear.myopic, dear)
+    ]
+    assert not torch.equal(orders[0], orders[1]), "otherwise the case tests nothing"
+    assert ahead == 1 or not torch.equal(orders[1], orders[2])
+    return replace(pursuit, querier=dear), 30 if ahead == 2 else 200, *others
+
+
+def subclasses_case() -> Case:
+    """Classes of one to three kinds."""
+    pursuit, *others = naive_bayes_case(levels=3)
+    kinds = tuple(map(str, range(32)))
+    plain: Any = naive_bayes(24, kinds).classifier.table
+    of = torch.arange(16).repeat_interleave(torch.tensor([1, 2, 3, 2] * 4))
+    table = SubclassTable(**vars(plain), of=of)
+    made = {"querier": InformationGain(table), "classifier": NaiveBayes(table)}
+    return replace(pursuit, **made), *others
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
     "three answers, weights of questions, a fixed first question": usefulness_case,
@@ -196,6 +236,11 @@ CASES: dict[str, Callable[[], Case]] = {
     "duplicates": duplicates_case,
     "redundant questions": redundant_case,
     "values of columns": values_case,
+    "subclasses": subclasses_case,
+    "costs": partial(costs_case, 1),
+    "costs, at most 16": partial(costs_case, 1, 16.0),
+    "costs, two steps ahead": partial(costs_case, 2),
+    "costs of subclasses, two steps ahead, at most 16": partial(costs_case, 2, 16.0, True),
     "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
     "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),
 }
@@ -207,8 +252,40 @@ def test_images_are_asked_and_judged_as_in_python(open_page: Opened, name: str) 
     answers = pursuit.answers(unit(count, 5))
     plans = open_page(document(pursuit, answers, stop)).evaluate(PLANS, {})
     assert_agree(plans, pursuit, answers, stop, close)
+    explained = pursuit.explain(answers, stop, [""] * count)
+    assert [each["ended"] for each in plans] == [each.ended for each in explained]
+    assert [len(each["queries"]) for each in plans] == [len(each.steps) for each in explained]
     if name == "two answers":
         assert len({tuple(plan["queries"]) for plan in plans}) > count / 10  # they differ
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "three answers, weights of questions, a fixed first question",
+        "redundant questions",
+        "subclasses",
+        "costs, at most 16",
+        "costs of subclasses, two steps ahead, at most 16",
+        "networks",
+    ],
+)
+def test_what_is_known_and_which_classes_there_are_count_as_in_python(
+    open_page: Opened, name: str
+) -> None:
+    pursuit, count, stop, close = CASES[name]()
+    known, among = {7: 1.0, 2: 0.0, 11: 0.5}, [0, 2, 3, 9, 12]
+    answers = pursuit.answers(unit(count, 5))
+    page = open_page(document(pursuit, answers, stop))
+    for given, some in (known, None), ({}, among), (known, among):
+        plans = page.evaluate(PLANS, {"known": [*given.items()], "among": some})
+        fewer = pursuit if some is None else pursuit.among([CLASSES[each] for each in some])
+        for plan in plans:
+            posteriors = np.array(plan["posteriors"])
+            plan["posteriors"] = posteriors[:, some] if some else posteriors
+            assert not some or not np.delete(posteriors, some, axis=1).any()
+        heard, mask = Known(given).of(answers)
+        assert_agree(plans, fewer, heard, stop, close, mask)
 
 
 @pytest.mark.parametrize(
@@ -310,3 +387,38 @@ def test_familiarity_equals_that_of_python(open_page: Opened) -> None:
     found = page.evaluate("explorer.scorable.map((image) => explorer.familiarity(image))")
     assert np.allclose(found, expected, atol=1e-6)
     assert len(set(found)) > 5
+
+
+def test_subclasses_are_pooled_as_in_python(open_page: Opened) -> None:
+    """In the rates of the classes, and in what each answer says of one."""
+    pursuit: Any = subclasses_case()[0]
+    answers, table = pursuit.answers(unit(4, 5)), pursuit.classifier.exact_rates
+    page = open_page(document(pursuit, answers))
+    rates = table.marginal.log_likelihood.exp().flatten()
+    assert np.allclose(page.evaluate("[...explorer.rates()]"), rates, atol=1e-9)
+    answers[0, [3, 5]] = torch.tensor([1.0, 0.75])
+    found = page.evaluate(
+        "(given) => { const { predictor, model } = explorer; const all = predictor.evidence(given);"
+        "return model.classes.map((_, y) => predictor.evidenceOf(all, y)); }",
+        [{"query": 3, "answer": 1}, {"query": 5, "answer": 0.75}],
+    )
+    mask = torch.zeros(1, 24)
+    mask[0, [3, 5]] = 1
+    assert np.allclose(found, table.pooled(table.evidence(answers[:1], mask))[0], atol=1e-6)
+
+
+def test_the_page_says_what_questions_cost(open_page: Opened) -> None:
+    pursuit, _, stop, _ = costs_case(1, 16.0)
+    querier, answers = pursuit.querier, torch.ones(1, 24)
+    page = open_page(document(pursuit, answers, stop), "view=you&known=0y")
+    known = torch.arange(24).unsqueeze(0) == 0
+    rolled = roll_out_of(pursuit, answers, stop, known)
+    assert isinstance(querier, GainForCost)
+    free = querier.costs[0]
+    spent = querier.spent(torch.cat([torch.tensor([[0]]), rolled.order], dim=1))[0, 1:] - free
+    for now, then in zip(spent[:4].tolist(), spent[1:].tolist(), strict=False):
+        price = f"It costs {then - now:g}." if then > now else "It is free after those before it."
+        expect(page.locator(".stage")).to_contain_text(
+            f"{price} Spent so far: {now:g} of at most 16."
+        )
+        page.get_by_role("button", name="yes", exact=True).click()

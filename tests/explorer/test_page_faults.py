@@ -12,11 +12,13 @@ import torch
 from PIL import Image
 from playwright.sync_api import expect
 
+from infopursuit.core.numbers import percent
 from infopursuit.core.renderers import FramedPage
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, contents
 from infopursuit.explorer.page import page as exported
 from infopursuit.explorer.server import Served, server
+from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened, serving
@@ -105,12 +107,14 @@ def test_hostile_texts_are_shown_and_run_nowhere(open_page: Opened, width: int) 
 def test_a_link_that_holds_nonsense(open_page: Opened) -> None:
     page = open_page(
         small_payload(),
-        hash="long=1&view=nowhere&image=gone&set=99y.0z&strike=77&ask=1&sure=1000&class=x",
+        hash="long=1&view=nowhere&image=gone&set=99y.0z&strike=77&ask=1&sure=1000&class=x"
+        "&known=1y.98y&you=1n&among=77",
     )
     notice = page.get_by_role("alert")
     for part in ("view=nowhere", "image=gone", "set=99y", "set=0z", "strike=77", "ask=1"):
         expect(notice).to_contain_text(part)
-    expect(notice).to_contain_text("sure=1000")
+    for part in ("sure=1000", "known=98y", "you=1n", "among=77"):
+        expect(notice).to_contain_text(part)
     expect(page.locator("h1")).to_have_text("What does it ask, and what does it conclude?")
     assert page.locator(".step").count() > 0
     notice.get_by_role("button", name="Close").click()
@@ -166,6 +170,14 @@ def test_a_model_that_computes_on_the_server(open_page: Opened, width: int) -> N
         ending = pursuit.ask_until(images(pursuit, 12).answers, STOP)
         right = (ending.posterior.argmax(dim=1) == torch.arange(12) % 6).double().mean()
         expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 12")
+        page.evaluate("location.hash = 'view=you&known=2y&among=1.4'")
+        dialogue = Dialogue(pursuit.among([PLAIN[1], PLAIN[4]]), known={2: 1.0})
+        question = dialogue.next_question()
+        assert question is not None
+        expect(page.locator(".stage h2")).to_have_text(pursuit.question(question))
+        said = [f"{name} {percent(share)}" for name, share in dialogue.posterior.items()]
+        shown = page.locator(".posterior li").all_inner_texts()
+        assert {" ".join(each.split()) for each in shown} == {" ".join(s.split()) for s in said}
 
 
 def test_a_server_that_stops_answering(open_page: Opened, width: int) -> None:

@@ -554,3 +554,43 @@ def test_what_is_below_the_gallery_stays_in_its_place_as_pictures_come_into_view
             top,
         )
     assert page.evaluate(place) == before
+
+
+def test_what_is_known_is_not_asked_and_classes_are_left_out(open_page: Opened, width: int) -> None:
+    page = open_page(document(), "view=you", width)
+    question, bars = page.locator(".stage h2"), page.locator(".posterior li")
+    first = question.inner_text()
+    query = texts().index(first)
+
+    def expect_asked(pursuit: Pursuit) -> None:
+        asked = Dialogue(pursuit, known={query: 0.0}).next_question()
+        assert asked is not None
+        expect(question).to_have_text(pursuit.question(asked))
+
+    page.get_by_text("What do you know already?").click()
+    page.get_by_label("Question", exact=True).select_option(first)
+    page.get_by_label("Answer", exact=True).select_option("no")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("list", name="Known already")).to_contain_text(f"{first} no")
+    expect_asked(model())
+    expect(page.locator(".stage")).to_contain_text("Question 1 of")
+    page.locator(".class-list").evaluate("(details) => (details.open = true)")
+    for name in ("horse", "bus"):
+        page.get_by_label(name, exact=True).check()
+    expect(bars).to_have_count(2)
+    expect_asked(model().among(["horse", "bus"]))
+    address = page.evaluate("location.hash.slice(1)")
+    assert f"known={query}n&among=1.4" in address
+    again = open_page(document(), address, width)
+    expect(again.locator(".posterior li")).to_have_text(bars.all_text_contents())
+    expect(again.get_by_label("bus", exact=True)).to_be_checked()
+    page.get_by_role("button", name="None of these").click()
+    expect(bars).to_have_count(4)
+    expect_asked(model().among(["zebra", "penguin", "parrot", "ship"]))
+    page.keyboard.press("z")
+    expect(bars).to_have_count(2)
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("button", name="Remove").press("Enter")
+    expect(page.get_by_role("heading", name="You are the image")).to_be_focused()
+    expect(question).to_have_text(first)
+    expect(bars).to_have_count(6)

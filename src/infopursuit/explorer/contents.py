@@ -16,11 +16,13 @@ from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
+from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.explanation import UNFAMILIAR
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
 from infopursuit.pursuit.familiarity import Familiarity
-from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.naive_bayes.costs import GainForCost
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -303,10 +305,8 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         )
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
-    if "costs" in querier.tensors():
-        raise InputError(f"{facts.name}: its questions have costs; a page knows none")
-    if isinstance(querier, InformationGain) and classifier.table is not None:
-        table = _table(querier, classifier.table, pursuit.words)
+    if isinstance(querier, InformationGain) and isinstance(classifier, NaiveBayes):
+        table = _table(querier, classifier.rates, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         numbers = [each.numel() for part in (querier, classifier) for each in part.parameters()]
         if sum(numbers) < SMALL:
@@ -396,6 +396,7 @@ def _table(
         said = said[torch.tensor([[bool(word) for word in each] for each in words]).T]
     likelihood, colors = (_numbers(said), None) if palette is None else palette
     return payload.Table(
+        of=payload.labels(table.of.cpu().numpy()) if isinstance(table, SubclassTable) else None,
         log_likelihood=likelihood,
         palette=colors,
         log_prior=_numbers(table.log_prior),
@@ -407,7 +408,16 @@ def _table(
         worth=None if querier.query_weights is None else _numbers(querier.query_weights),
         put_off=put_off,
         rounding=querier.rounding,
+        costs=_costs(querier),
     )
+
+
+def _costs(querier: InformationGain) -> payload.Costs | None:
+    if not isinstance(querier, GainForCost):
+        return None
+    costs, groups = querier.costs.tolist(), querier.groups.tolist()
+    most = None if np.isinf(querier.most) else querier.most
+    return payload.Costs(costs=costs, groups=groups, ahead=querier.ahead, most=most)
 
 
 def _palette(table: Float[np.ndarray, "v k c"]) -> tuple[str, str] | None:

@@ -58,16 +58,33 @@ class PutOff(Part):
     pairs: Base64
 
 
+class Costs(Part):
+    """What questions cost: the next one tells most for its cost (`GainForCost`).
+
+    Attributes:
+        costs: of each question; those that are bought together all cost what the dearest does.
+        groups: which questions are bought together, -1 for alone.
+        ahead: how many steps to look ahead.
+        most: what may be spent; null for any amount.
+    """
+
+    costs: list[float]
+    groups: list[int]
+    ahead: int
+    most: float | None
+
+
 class Table(Part):
-    """The whole of a naive-Bayes model.
+    """The whole of a naive-Bayes model, with s subclasses in place of its c classes if it has them.
 
     The next question is the first whose gain is within `rounding` of the largest.
 
     Attributes:
-        log_likelihood: float32 (levels, k, c); of questions with words those alone that have one,
-            level by level, (r, c). With a palette uint8 (k, c), places in it.
+        of: uint16 (s,), ascending, the class of each subclass; null for none: s is c.
+        log_likelihood: float32 (levels, k, s); of questions with words those alone that have one,
+            level by level, (r, s). With a palette uint8 (k, s), places in it.
         palette: float32 (k, m, levels), the rates of each question that occur; null for none.
-        log_prior: float32 (c,).
+        log_prior: float32 (s,).
         independent_answers: how many independent answers all are worth; null for infinitely many.
         evidence_weight: what each answer counts.
         growth: the power of the divisor.
@@ -76,8 +93,10 @@ class Table(Part):
         worth: float32 (k,), a factor on the gain of each question; null for 1 each.
         put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
+        costs: null if all questions cost the same.
     """
 
+    of: Base64 | None = None
     log_likelihood: Base64
     palette: Base64 | None = None
     log_prior: Base64
@@ -89,6 +108,7 @@ class Table(Part):
     worth: Base64 | None
     put_off: PutOff | None
     rounding: float
+    costs: Costs | None = None
 
 
 class Layers(Part):

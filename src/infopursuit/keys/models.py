@@ -108,10 +108,9 @@ def fitted_key(pursuit: Pursuit, title: str) -> Key:
     Raises:
         InputError: it is not a naive Bayes model.
     """
-    table = pursuit.classifier.exact
-    if table is None:
+    if not isinstance(pursuit.classifier, NaiveBayes):
         raise InputError("networks have no table of answers; expected a naive Bayes model")
-    rates = table.log_likelihood.exp().cpu()
+    rates = pursuit.classifier.exact_rates.marginal.log_likelihood.exp().cpu()
     levels = torch.linspace(0, 1, len(rates), dtype=rates.dtype)
     yes = torch.einsum("v,vkc->ck", levels, rates).numpy()
     characters = [

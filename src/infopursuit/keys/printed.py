@@ -58,7 +58,7 @@ def printed_key(pursuit: Pursuit, title: str, error: float) -> str:
     MOST_QUESTIONS a class. Its head says which error is left.
 
     Raises:
-        InputError: it is not a naive Bayes model.
+        InputError: it is not a naive Bayes model, or its classes have subclasses.
     """
     root = _Node(1.0, _posterior(pursuit, []), [])
     waiting, count, left = [(-root.error, 0, root)], 1, root.error
@@ -107,8 +107,10 @@ def _split(pursuit: Pursuit, node: _Node) -> list[_Node]:
     """Ask the best question at a node; return its ends, none if no question tells anything."""
     querier, classifier = pursuit.querier, pursuit.classifier
     table = classifier.exact
-    if table is None or not isinstance(querier, InformationGain):
+    if not isinstance(querier, InformationGain):
         raise InputError("networks have no table of answers; expected a naive Bayes model")
+    if table is None:
+        raise InputError('classes have subclasses; expected a model fitted with rates="counted"')
     answers, mask = _masked(pursuit, node.history)
     gains = querier(answers, mask)
     # In print a class that gives several answers to a question stands at several ends.

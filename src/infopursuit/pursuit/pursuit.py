@@ -243,7 +243,7 @@ class Pursuit:
         budget = stop.budget(len(self.queries))
         rolled = self.rolled(answers, budget, RUNNERS_UP + 1, known)
         counts, held = stop.steps(rolled.posteriors)
-        worth_asking = (rolled.values > -torch.inf).any(dim=2).sum(dim=1)
+        worth_asking = (rolled.values > -torch.inf).any(dim=2).long().cumprod(dim=1).sum(dim=1)
         held[counts > worth_asking] = 0
         counts = counts.minimum(worth_asking)
         ended: list[Ended] = [

@@ -38,6 +38,9 @@ export class App {
     this.test = payload.test.map((each) => this.imageOf(each, "test"));
     this.train = payload.train.map((each) => this.imageOf(each, "train"));
     this.scored = this.scoredImages();
+    // Among which classes, and with what is known, the person is asked.
+    this.narrowed = { key: "all", predictor: this.predictor };
+    this.asked = { key: "all/", mind: this.remembering };
     /** @type {Image[]} Pictures that a person gave. */
     this.yours = [];
     this.state = emptyState();
@@ -125,9 +128,34 @@ export class App {
     };
   }
 
-  /** @param {Image} image @param {Partial<WhatIf>} whatIf @returns {Promise<Plan>} */
-  plan(image, whatIf) {
-    return plan(this.model, this.remembering, image.answers(), whatIf);
+  /** What questions cost; null if all cost the same. */
+  get costs() {
+    const costs = this.predictor instanceof NaiveBayes ? this.predictor.costs : null;
+    return costs?.even ? null : costs;
+  }
+
+  /** The model with what a person says is known, among the classes that the person leaves. */
+  mind() {
+    const { known, among } = this.state;
+    const classes = among && [...among].sort((a, b) => a - b);
+    const some = classes?.join() ?? "all";
+    if (this.narrowed.key !== some) {
+      const predictor = classes ? this.predictor.among(classes) : this.predictor;
+      this.narrowed = { key: some, predictor };
+    }
+    const key = `${some}/${[...known].join()}`;
+    if (this.asked.key !== key) {
+      const answers = Array.from(known, ([query, answer]) => ({ query, answer }));
+      const mind = new Remembering(this.narrowed.predictor, this.model, answers);
+      this.asked = { key, mind };
+    }
+    return this.asked.mind;
+  }
+
+  /** @param {Image} image @param {Partial<WhatIf>} whatIf @param {Remembering} [mind]
+   * @returns {Promise<Plan>} */
+  plan(image, whatIf, mind = this.remembering) {
+    return plan(this.model, mind, image.answers(), whatIf);
   }
 
   /** What the model makes of all test images by its own stopping rule; computed once.
@@ -147,7 +175,7 @@ export class App {
    * on the test images. */
   rates() {
     const { predictor } = this;
-    this.rateTable ??= predictor instanceof NaiveBayes ? predictor.likelihood : this.counted();
+    this.rateTable ??= predictor instanceof NaiveBayes ? predictor.marginal : this.counted();
     return this.rateTable;
   }
 

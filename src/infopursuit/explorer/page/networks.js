@@ -1,7 +1,7 @@
 // @ts-check
 // The networks of the paper's method, computed here: HistoryNetwork in src/infopursuit/vip.
 
-import { softmax } from "./pursuit.js";
+import { renormalized, softmax } from "./pursuit.js";
 /** @import { Model, Layers, Affine } from "./payload.js" */
 /** @import { Predictor, Prediction, Answered } from "./pursuit.js" */
 
@@ -77,13 +77,15 @@ function outputsOf(layers, k, history) {
 
 /** Querier and classifier as networks. @implements {Predictor} */
 export class Networks {
-  /** @param {Model} model */
-  constructor(model) {
+  /** @param {Model} model @param {number[] | null} [classes] as if there were no others */
+  constructor(model, classes = null) {
     if (!model.networks) throw new Error(`${model.name} has no networks`);
     this.name = /** @type {const} */ ("querier probability");
     this.remote = false;
     this.rounding = 0;
     this.k = model.k;
+    this.model = model;
+    this.classes = classes;
     this.networks = model.networks;
   }
 
@@ -98,6 +100,12 @@ export class Networks {
     for (let query = 0; query < this.k; query++) {
       if (order[query] === -Infinity) values[query] = -Infinity;
     }
-    return { posterior: softmax(outputsOf(classifier, this.k, history)), values, order };
+    const posterior = softmax(outputsOf(classifier, this.k, history));
+    return { posterior: renormalized(posterior, this.classes), values, order };
+  }
+
+  /** @param {number[]} classes */
+  among(classes) {
+    return new Networks(this.model, classes);
   }
 }

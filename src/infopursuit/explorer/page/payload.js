@@ -5,9 +5,13 @@
 /**
  * @typedef {{probability: number | null, max_queries: number | null, entropy: number | null,
  *   stability: number | null}} Stop  what is null plays no part
- * @typedef {{logLikelihood: Float32Array, logPrior: Float32Array, independentAnswers: number,
- *   evidenceWeight: number, growth: number, spread: number, priorWear: number, worth: Float32Array | null,
- *   putOff: PutOff | null, rounding: number}} Table  of shape (levels, k, c), (c), -, -, -, -, (k)
+ * @typedef {{of: Uint16Array | null, logLikelihood: Float32Array, logPrior: Float32Array,
+ *   independentAnswers: number, evidenceWeight: number, growth: number, spread: number,
+ *   priorWear: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number,
+ *   costs: Prices | null}} Table  of shape (s), (levels, k, s), (s), -, -, -, -, -, (k); `of`: the
+ *   class of each subclass, null if the classes have none
+ * @typedef {{costs: number[], groups: number[], ahead: number, most: number | null}} Prices  (k), (k):
+ *   what questions cost; which are bought together, -1 for alone; `most`: what may be spent
  * @typedef {{pairs: Uint16Array}} PutOff  (p, 3): a question that was asked, one that is not asked
  *   after it, and after which answer: 0 any, 1 yes, 2 no, 3 not sure
  * @typedef {{widths: [number, number], outputs: number, epsilon: number,
@@ -159,6 +163,17 @@ function saidOf(text, words, c, levels, where) {
     }
   }
   return table;
+}
+
+/** @param {any} raw @param {number} k @param {string} where @returns {Prices | null} */
+function pricesOf(raw, k, where) {
+  if (raw === null) return null;
+  const { costs, groups, ahead, most } = raw;
+  for (const each of [costs, groups]) {
+    const fits = Array.isArray(each) && each.length === k && each.every(Number.isFinite);
+    expect(fits, where, `expected ${k} numbers`);
+  }
+  return { costs, groups, ahead, most };
 }
 
 /**
@@ -330,15 +345,18 @@ function modelOf(raw, where) {
   /** @type {Table | null} */
   let table = null;
   if (raw.table) {
-    const shape = (levels ?? 2) * k * c;
     const at = `${where}.table`;
+    const of = raw.table.of ? numbersOf(raw.table.of, `${at}.of`) : null;
+    expect(!of?.some((each) => each >= c), `${at}.of`, `expected classes 0 to ${c - 1}`);
+    const s = of?.length ?? c;
     table = {
+      of,
       logLikelihood: raw.table.palette
-        ? coloredOf(raw.table, k, c, levels ?? 2, at)
+        ? coloredOf(raw.table, k, s, levels ?? 2, at)
         : words
-          ? saidOf(raw.table.log_likelihood, words, c, levels, `${at}.log_likelihood`)
-          : floatsOf(raw.table.log_likelihood, shape, `${at}.log_likelihood`),
-      logPrior: floatsOf(raw.table.log_prior, c, `${at}.log_prior`),
+          ? saidOf(raw.table.log_likelihood, words, s, levels, `${at}.log_likelihood`)
+          : floatsOf(raw.table.log_likelihood, (levels ?? 2) * k * s, `${at}.log_likelihood`),
+      logPrior: floatsOf(raw.table.log_prior, s, `${at}.log_prior`),
       independentAnswers: raw.table.independent_answers ?? Infinity,
       evidenceWeight: raw.table.evidence_weight ?? 1,
       growth: raw.table.growth ?? 1,
@@ -347,6 +365,7 @@ function modelOf(raw, where) {
       worth: raw.table.worth === null ? null : floatsOf(raw.table.worth, k, `${at}.worth`),
       putOff: putOffOf(raw.table.put_off ?? null, k, `${at}.put_off`),
       rounding: raw.table.rounding,
+      costs: pricesOf(raw.table.costs ?? null, k, `${at}.costs`),
     };
   }
   expect(

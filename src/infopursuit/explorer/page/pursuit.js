@@ -3,6 +3,7 @@
 // The same mathematics as src/infopursuit/pursuit/naive_bayes, pursuit and explanation/stopping.py, in
 // double precision: questions, answers and posteriors agree with Python.
 
+import { Costs } from "./costs.js";
 /** @import { Model, Stop, Familiar } from "./payload.js" */
 
 /**
@@ -10,10 +11,14 @@
  * @typedef {{posterior: Float64Array, values: Float64Array, order: Float64Array}} Prediction
  *   after a history: P(class); of each question its value, and what decides between them
  *   (`order`; those asked before are -Infinity in both)
- * @typedef {{name: "information gain" | "querier probability", rounding: number, remote: boolean,
- *   predict: (history: Answered[], banned?: ReadonlySet<number>) => Prediction | Promise<Prediction>,
- *   predictAll?: (histories: Answered[][], banned?: ReadonlySet<number>) => Promise<Prediction[]>}} Predictor
- *   what a model thinks of histories; questions in `banned` are not asked
+ * @typedef {"information gain" | "information for cost" | "querier probability"} Criterion
+ * @typedef {{name: Criterion, rounding: number, remote: boolean,
+ *   predict: (history: Answered[], banned?: ReadonlySet<number>, known?: number) =>
+ *     Prediction | Promise<Prediction>,
+ *   predictAll?: (histories: Answered[][], banned?: ReadonlySet<number>) => Promise<Prediction[]>,
+ *   among: (classes: number[]) => Predictor}} Predictor
+ *   what a model thinks of histories; questions in `banned` are not asked; the first `known` answers
+ *   of a history were known before any question; `among`: the same, as if there were no other classes
  * @typedef {{query: number, value: number}} Candidate
  * @typedef {{query: number, answer: number, posterior: Float64Array, value: number,
  *   runnersUp: Candidate[], chosen: boolean, given: boolean}} Step
@@ -39,6 +44,8 @@ const LITTLE = 1 / 10;
 const MOVERS = 3;
 // Probabilities are compared as explanations keep them.
 const DIGITS = 1e6;
+// Two steps ahead, an answer that is less probable is not looked beyond.
+const POSSIBLE = 1e-4;
 // After which answer of a question another one is redundant.
 const [ANY, YES, NO, UNSURE] = [0, 1, 2, 3];
 
@@ -71,15 +78,41 @@ export function softmax(logits) {
   return result;
 }
 
+/** The logarithm of a sum. @param {Float64Array} logs */
+function logSumExp(logs) {
+  const top = logs[largest(logs)];
+  return top + Math.log(logs.reduce((sum, each) => sum + Math.exp(each - top), 0));
+}
+
+/** A posterior as if there were no other classes; null for all.
+ * @param {Float64Array} posterior @param {number[] | null} classes @returns {Float64Array} */
+export function renormalized(posterior, classes) {
+  if (!classes) return posterior;
+  const total = classes.reduce((sum, y) => sum + posterior[y], 0);
+  return posterior.map((each, y) => (classes.includes(y) ? each / total : 0));
+}
+
+/** The question that every image is asked first, unless it is known or struck; null for none.
+ * @param {Model} model @param {Predictor} predictor @param {ReadonlySet<number>} [struck] */
+function firstOf({ first }, predictor, struck = NONE_STRUCK) {
+  const known = predictor instanceof Remembering ? predictor.known : [];
+  const free = first !== null && !struck.has(first) && known.every(({ query }) => query !== first);
+  return free ? first : null;
+}
+
 /**
- * Naive Bayes and its information gain. @implements {Predictor}
+ * Naive Bayes and its information gain; of classes, or of s subclasses in their place.
+ * @implements {Predictor}
  */
 export class NaiveBayes {
-  /** @param {Model} model */
-  constructor(model) {
+  /** @param {Model} model @param {number[] | null} [classes] as if there were no others */
+  constructor(model, classes = null) {
     if (!model.table) throw new Error(`${model.name} has no table`);
     const { k, c, table } = model;
-    this.name = /** @type {const} */ ("information gain");
+    this.model = model;
+    this.costs = table.costs && new Costs(table.costs);
+    /** @type {Criterion} */
+    this.name = this.costs ? "information for cost" : "information gain";
     this.remote = false;
     this.rounding = table.rounding;
     this.k = k;
@@ -87,61 +120,111 @@ export class NaiveBayes {
     this.levels = model.levels ?? 2;
     this.table = table;
     this.words = model.words;
-    this.logLikelihood = Float64Array.from(table.logLikelihood);
+    const all = table.of ?? Uint16Array.from({ length: c }, (_, y) => y);
+    const among = new Set(classes ?? all);
+    const kept = [...all.keys()].filter((z) => among.has(all[z]));
+    const s = kept.length;
+    this.s = s;
+    /** The class of each subclass, (s). */
+    this.of = kept.map((z) => all[z]);
+    this.logPrior = Float64Array.from(kept, (z) => table.logPrior[z]);
+    if (classes) {
+      const left = logSumExp(this.logPrior);
+      this.logPrior = this.logPrior.map((each) => Math.fround(each - left));
+    }
+    this.logLikelihood = new Float64Array(this.levels * k * s);
+    for (let i = 0; i < this.levels * k; i++) {
+      for (let z = 0; z < s; z++) {
+        this.logLikelihood[i * s + z] = table.logLikelihood[i * all.length + kept[z]];
+      }
+    }
     this.likelihood = this.logLikelihood.map(Math.exp);
-    /** Entropy of the answers, (k, c). */
-    this.answerEntropy = new Float64Array(k * c);
+    /** Entropy of the answers, (k, s). */
+    this.answerEntropy = new Float64Array(k * s);
     for (let level = 0; level < this.levels; level++) {
-      const start = level * k * c;
-      for (let i = 0; i < k * c; i++) {
+      const start = level * k * s;
+      for (let i = 0; i < k * s; i++) {
         this.answerEntropy[i] += entropyTerm(this.likelihood[start + i]);
       }
     }
   }
 
+  /** @param {number[]} classes */
+  among(classes) {
+    return new NaiveBayes(this.model, classes);
+  }
+
+  /** How probable each answer is in each class before any other, (levels, k, c). */
+  get marginal() {
+    const { c, s, of, likelihood } = this;
+    if (!this.table.of) return likelihood;
+    const prior = softmax(this.logPrior);
+    const whole = this.pooled(prior);
+    const rates = new Float64Array((likelihood.length / s) * c);
+    for (let i = 0; i < likelihood.length; i++) {
+      const z = i % s;
+      rates[Math.floor(i / s) * c + of[z]] += (prior[z] / whole[of[z]]) * likelihood[i];
+    }
+    return rates;
+  }
+
+  /** Probabilities of classes from those of their subclasses. @param {Float64Array} shares (s) */
+  pooled(shares) {
+    const result = new Float64Array(this.c);
+    for (let z = 0; z < this.s; z++) result[this.of[z]] += shares[z];
+    return result;
+  }
+
+  /** The evidence of a class, given that of its subclasses. @param {Float64Array} evidence (s)
+   * @param {number} y */
+  evidenceOf(evidence, y) {
+    return logSumExp(evidence.filter((_, z) => this.of[z] === y));
+  }
+
   /**
-   * Add the evidence of an answer: log P(answer | class).
-   * @param {Float64Array} evidence (c), changed
+   * Add the evidence of an answer: log P(answer | subclass).
+   * @param {Float64Array} evidence (s), changed
    * @param {Answered} answered
    */
   add(evidence, { query, answer }) {
-    const { c, k, levels, logLikelihood } = this;
+    const { s, k, levels, logLikelihood } = this;
     const at = answer * (levels - 1);
     const level = halfToEven(at);
-    const start = (level * k + query) * c;
+    const start = (level * k + query) * s;
     const off = at - level;
     if (Math.abs(off) < NEAR_LEVEL) {
-      for (let y = 0; y < c; y++) evidence[y] += logLikelihood[start + y];
+      for (let z = 0; z < s; z++) evidence[z] += logLikelihood[start + z];
       return;
     }
     // Between two levels: one or the other, as probable as it is near.
     const other = Math.min(Math.max(level + Math.sign(off), 0), levels - 1);
-    const neighbor = (other * k + query) * c;
-    for (let y = 0; y < c; y++) {
-      const ratio = Math.exp(logLikelihood[neighbor + y] - logLikelihood[start + y]);
-      evidence[y] += logLikelihood[start + y] + Math.log1p(Math.abs(off) * (ratio - 1));
+    const neighbor = (other * k + query) * s;
+    for (let z = 0; z < s; z++) {
+      const ratio = Math.exp(logLikelihood[neighbor + z] - logLikelihood[start + z]);
+      evidence[z] += logLikelihood[start + z] + Math.log1p(Math.abs(off) * (ratio - 1));
     }
   }
 
   /** @param {Answered[]} history @returns {Float64Array} log-prior plus the evidence of the answers */
   evidence(history) {
-    const evidence = Float64Array.from(this.table.logPrior);
+    const evidence = this.logPrior.slice();
     for (const answered of history) this.add(evidence, answered);
     return evidence;
   }
 
-  /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} */
+  /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} (c) */
   posterior(evidence, asked) {
-    const { logPrior, independentAnswers, evidenceWeight, growth, spread, priorWear } = this.table;
-    if (!asked) return softmax(evidence);
+    const { independentAnswers, evidenceWeight, growth, spread, priorWear } = this.table;
+    const { logPrior } = this;
+    if (!asked) return this.pooled(softmax(evidence));
     const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
     /** @param {number} by */
     const divided = (by) =>
-      softmax(evidence.map((all, y) => logPrior[y] / by ** priorWear + (all - logPrior[y]) / by));
+      softmax(evidence.map((all, z) => logPrior[z] / by ** priorWear + (all - logPrior[z]) / by));
     const sharp = divided(divisor / spread);
-    if (spread === 1) return sharp;
+    if (spread === 1) return this.pooled(sharp);
     const flat = divided(divisor * spread);
-    return sharp.map((each, y) => (each + flat[y]) / 2);
+    return this.pooled(sharp.map((each, z) => (each + flat[z]) / 2));
   }
 
   /**
@@ -151,32 +234,107 @@ export class NaiveBayes {
    * @returns {Float64Array}
    */
   gains(evidence, skip = () => false) {
-    const { k, c, levels, words, likelihood, answerEntropy } = this;
     const { worth } = this.table;
     const p = softmax(evidence);
-    const gains = new Float64Array(k);
-    for (let query = 0; query < k; query++) {
-      if (skip(query)) {
-        gains[query] = -Infinity;
-        continue;
-      }
-      const start = query * c;
+    const gain = this.table.of ? this.classGain(p) : this.plainGain(p);
+    return Float64Array.from({ length: this.k }, (_, query) =>
+      skip(query) ? -Infinity : gain(query) * (worth ? worth[query] : 1),
+    );
+  }
+
+  /** @param {Float64Array} p @returns {(query: number) => number} */
+  plainGain(p) {
+    const { k, s, levels, words, likelihood, answerEntropy } = this;
+    return (query) => {
+      const start = query * s;
       let gain = 0;
-      for (let y = 0; y < c; y++) gain -= p[y] * answerEntropy[start + y];
+      for (let y = 0; y < s; y++) gain -= p[y] * answerEntropy[start + y];
       // The probability of the first answer is what the others leave.
       let left = 1;
       for (let level = 1; level < levels; level++) {
         if (words && !words[query][level]) continue;
-        const row = level * k * c + start;
+        const row = level * k * s + start;
         let expected = 0;
-        for (let y = 0; y < c; y++) expected += p[y] * likelihood[row + y];
+        for (let y = 0; y < s; y++) expected += p[y] * likelihood[row + y];
         gain += entropyTerm(expected);
         left -= expected;
       }
-      gain += entropyTerm(Math.max(left, 0));
-      gains[query] = worth ? gain * worth[query] : gain;
-    }
-    return gains;
+      return gain + entropyTerm(Math.max(left, 0));
+    };
+  }
+
+  /** About the class, not the subclass: H(answer) + H(class) - H(both).
+   * @param {Float64Array} p (s) @returns {(query: number) => number} */
+  classGain(p) {
+    const { k, s, of, levels, likelihood } = this;
+    const classes = entropyOf(this.pooled(p));
+    return (query) => {
+      let gain = classes;
+      for (let level = 0; level < levels; level++) {
+        const row = (level * k + query) * s;
+        let [expected, ofClass] = [0, 0];
+        for (let z = 0; z < s; z++) {
+          ofClass += p[z] * likelihood[row + z];
+          if (of[z + 1] === of[z]) continue;
+          gain -= entropyTerm(ofClass);
+          expected += ofClass;
+          ofClass = 0;
+        }
+        gain += entropyTerm(expected);
+      }
+      return gain;
+    };
+  }
+
+  /**
+   * What decides between questions that cost something: the gain for the price, or the best of two
+   * steps ahead (`GainForCost.for_cost`).
+   * @param {Costs} costs
+   * @param {Float64Array} evidence
+   * @param {(query: number) => boolean} skip questions that get -Infinity
+   * @param {Answered[]} history
+   * @param {number} known how many answers of the history cost nothing
+   * @returns {Float64Array}
+   */
+  forCost(costs, evidence, skip, history, known) {
+    const asked = history.map((each) => each.query);
+    const bought = costs.bought(asked);
+    const gains = this.gains(evidence, skip);
+    const price = costs.price(bought);
+    const values =
+      costs.ahead === 2
+        ? this.twoSteps(costs, evidence, skip, gains, price)
+        : gains.map((gain, query) => gain / price[query]);
+    const dear = costs.dear(bought, costs.spent(asked) - costs.spent(asked.slice(0, known)));
+    return values.map((value, query) => (dear(query) ? -Infinity : value));
+  }
+
+  /** The best rate of each question alone, or with one more after its answer.
+   * @param {Costs} costs @param {Float64Array} evidence @param {(query: number) => boolean} skip
+   * @param {Float64Array} gains @param {number[]} price @returns {Float64Array} */
+  twoSteps(costs, evidence, skip, gains, price) {
+    const { k, s, levels, likelihood, logLikelihood } = this;
+    const p = softmax(evidence);
+    return gains.map((own, query) => {
+      if (own === -Infinity) return own;
+      const alone = own / price[query];
+      const then = costs.after(price, query);
+      let value = 0;
+      for (let level = 0; level < levels; level++) {
+        const row = (level * k + query) * s;
+        let [share, best] = [0, alone];
+        for (let z = 0; z < s; z++) share += p[z] * likelihood[row + z];
+        if (share >= POSSIBLE) {
+          const heard = evidence.map((each, z) => each + logLikelihood[row + z]);
+          const others = this.gains(heard, (other) => other === query || skip(other));
+          for (const [other, gain] of others.entries()) {
+            best = Math.max(best, (own + gain) / (price[query] + then[other]));
+          }
+        }
+        value += share * best;
+      }
+      return value;
+    });
   }
 
   /** Questions whose answers are implied by these. @param {Answered[]} history @returns {Set<number>} */
@@ -194,11 +352,15 @@ export class NaiveBayes {
     return late;
   }
 
-  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @returns {Prediction} */
-  predict(history, banned = new Set()) {
+  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @param {number} [known]
+   * @returns {Prediction} */
+  predict(history, banned = new Set(), known = 0) {
     const evidence = this.evidence(history);
     const asked = new Set(history.map((answered) => answered.query));
-    const order = this.gains(evidence, (query) => asked.has(query) || banned.has(query));
+    const skip = (/** @type {number} */ query) => asked.has(query) || banned.has(query);
+    const order = this.costs
+      ? this.forCost(this.costs, evidence, skip, history, known)
+      : this.gains(evidence, skip);
     for (const query of this.late(history)) order[query] = -Infinity;
     // Rounding may leave a gain a hair below zero.
     const values = order.map((gain) => (gain < 0 && gain > -Infinity ? 0 : gain));
@@ -210,13 +372,16 @@ export class NaiveBayes {
 const REMEMBERED = 2 ** 21;
 
 /**
- * A predictor that remembers its predictions: plans that begin alike share their beginning.
+ * A predictor that remembers its predictions: plans that begin alike share their beginning. Before
+ * each history comes what is known.
  * @implements {Predictor}
  */
 export class Remembering {
-  /** @param {Predictor} predictor @param {Model} model */
-  constructor(predictor, model) {
+  /** @param {Predictor} predictor @param {Model} model @param {Answered[]} [known] */
+  constructor(predictor, model, known = []) {
     this.predictor = predictor;
+    this.model = model;
+    this.known = known;
     this.name = predictor.name;
     this.rounding = predictor.rounding;
     this.remote = predictor.remote;
@@ -230,11 +395,17 @@ export class Remembering {
   predict(history, banned = new Set()) {
     const answers = history.map(({ query, answer }) => `${query}:${answer}`).join();
     const key = `${answers}/${[...banned].join()}`;
-    const known = this.predictions.get(key);
-    if (known) return known;
-    const prediction = this.predictor.predict(history, banned);
+    const before = this.predictions.get(key);
+    if (before) return before;
+    const { known } = this;
+    const prediction = this.predictor.predict([...known, ...history], banned, known.length);
     if (prediction instanceof Promise) return prediction.then((each) => this.keep(key, each));
     return this.keep(key, prediction);
+  }
+
+  /** @param {number[]} classes */
+  among(classes) {
+    return new Remembering(this.predictor.among(classes), this.model, this.known);
   }
 
   /** @param {string} key @param {Prediction} prediction */
@@ -436,7 +607,7 @@ export async function plan(model, predictor, answers, whatIf = {}) {
     const free = wanted !== undefined && prediction.order[wanted] > -Infinity;
     let query = candidates[0].query;
     if (free) query = wanted;
-    else if (t === 0 && model.first !== null && !struck.has(model.first)) query = model.first;
+    else if (t === 0) query = firstOf(model, predictor, struck) ?? query;
     const answer = given.get(query) ?? answers[query];
     history.push({ query, answer });
     const value = prediction.values[query];
@@ -487,9 +658,8 @@ export async function dialogue(model, predictor, said, stop, picture = null) {
     posteriors.push(prediction.posterior);
     const holds = stopping.hears(prediction.posterior) !== null;
     let [best] = ranked(prediction, predictor.rounding, 1);
-    if (t === 0 && model.first !== null) {
-      best = { query: model.first, value: prediction.values[model.first] };
-    }
+    const first = t === 0 ? firstOf(model, predictor) : null;
+    if (first !== null) best = { query: first, value: prediction.values[first] };
     const over = holds || t >= stopping.budget;
     const query = picture ? (over ? undefined : best?.query) : said[t]?.query;
     const answer = query === undefined ? undefined : (given.get(query) ?? seen(query));

@@ -2,6 +2,7 @@
 // The server's part: new images, and a model whose networks are too large for the page.
 
 import { pictureOf } from "./payload.js";
+import { renormalized } from "./pursuit.js";
 /** @import { Picture } from "./payload.js" */
 /** @import { Predictor, Prediction, Answered } from "./pursuit.js" */
 
@@ -78,12 +79,14 @@ export async function saveAnswer(place, answer) {
 
 /** A model that thinks on the server. @implements {Predictor} */
 export class RemoteMind {
-  /** @param {number} values of one history: questions and classes */
-  constructor(values) {
+  /** @param {number} values of one history: questions and classes
+   * @param {number[] | null} [classes] as if there were no others */
+  constructor(values, classes = null) {
     this.name = /** @type {const} */ ("querier probability");
     this.rounding = 0;
     this.remote = true;
     this.values = values;
+    this.classes = classes;
   }
 
   /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @returns {Promise<Prediction>} */
@@ -125,7 +128,13 @@ export class RemoteMind {
       const order = Float64Array.from(values, (value) => value ?? -Infinity);
       for (const { query } of history) order[query] = -Infinity;
       for (const query of banned) order[query] = -Infinity;
-      return { posterior: Float64Array.from(posterior), values: order, order };
+      const shares = renormalized(Float64Array.from(posterior), this.classes);
+      return { posterior: shares, values: order, order };
     });
+  }
+
+  /** @param {number[]} classes */
+  among(classes) {
+    return new RemoteMind(this.values, classes);
   }
 }

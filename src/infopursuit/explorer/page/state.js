@@ -9,12 +9,13 @@
  * @typedef {{view: ViewName, image: string | null,
  *   given: Map<number, number>, struck: Set<number>, chosen: Map<number, number>,
  *   sure: number | null, most: number | "all" | null,
- *   you: Answered[], was: number | null, shown: number | null, beside: number | null,
+ *   known: Map<number, number>, among: Set<number> | null, you: Answered[], was: number | null, shown: number | null, beside: number | null,
  *   truth: number | null, said: number | null, asked: number | null,
  *   shortest: number | null, longest: number | null, all: boolean, long: boolean, together: boolean,
  *   below: number}} State
  *   `sure`: stop at this probability in percent; `most`: ask at most this many; null for the model's
- *   own; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
+ *   own; `known`: answers that a person knows before the first question; `among`: the classes that are
+ *   possible, null for all; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
  *   the class shown, and another next to it; from `truth` to `all`: filters of failures; `together`:
  *   a picture answers, and a person what it is less certain of than `below` percent; `long`:
  *   answers that changed little have a row each, too
@@ -55,6 +56,8 @@ export function emptyState() {
     chosen: new Map(),
     sure: null,
     most: null,
+    known: new Map(),
+    among: null,
     you: [],
     was: null,
     shown: null,
@@ -89,6 +92,8 @@ export function hashOf(state) {
   put("ask", Array.from(state.chosen, ([step, query]) => `${step}-${query}`).join("."));
   put("sure", state.sure);
   put("most", state.most);
+  put("known", answersText(state.known));
+  put("among", [...(state.among ?? [])].sort((a, b) => a - b).join("."));
   put("you", answersText(state.you.map(({ query, answer }) => [query, answer])));
   for (const key of NUMBERS) put(key === "shown" ? "class" : key, state[key]);
   put("all", state.all ? 1 : null);
@@ -158,10 +163,20 @@ export function readHash(hash, payload) {
   const possible = (query, answer) =>
     number(query, k) !== null &&
     (!words || !!words[Number(query)][Math.round(answer * ((levels ?? 2) - 1))]);
-  entries("set", ANSWERED, ([, query, letter, thousandths]) => {
-    const answer = valueOf(letter, thousandths);
-    const valid = possible(query, answer);
-    if (valid) state.given.set(Number(query), answer);
+  for (const [key, map] of /** @type {const} */ ([
+    ["set", state.given],
+    ["known", state.known],
+  ])) {
+    entries(key, ANSWERED, ([, query, letter, thousandths]) => {
+      const answer = valueOf(letter, thousandths);
+      const valid = possible(query, answer);
+      if (valid) map.set(Number(query), answer);
+      return valid;
+    });
+  }
+  entries("among", /^(\d+)$/, ([, y]) => {
+    const valid = number(y, c) !== null;
+    if (valid) state.among = new Set([...(state.among ?? []), Number(y)]);
     return valid;
   });
   entries("strike", /^(\d+)$/, ([, query]) => {
@@ -175,7 +190,8 @@ export function readHash(hash, payload) {
     return valid;
   });
   entries("you", ANSWERED, ([, query, letter, thousandths]) => {
-    const again = state.you.some((each) => each.query === Number(query));
+    const again =
+      state.known.has(Number(query)) || state.you.some((each) => each.query === Number(query));
     const answer = valueOf(letter, thousandths);
     const valid = possible(query, answer) && !again;
     if (valid) state.you.push({ query: Number(query), answer });

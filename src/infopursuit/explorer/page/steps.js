@@ -15,8 +15,8 @@ import {
   changedLittle,
   counted,
   leaderName,
-  nats,
   percent,
+  valueText,
 } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan, Step } from "./pursuit.js" */
@@ -25,6 +25,15 @@ import {
 const ODD = 0.1;
 // Images of the training split that answer likewise.
 const ALIKE = 12;
+
+// Why a question is asked, by what the model goes by.
+const WHY = {
+  "information gain": "Its answer is expected to tell most about the class (information gain).",
+  "information for cost":
+    "Its answer is expected to tell most about the class for what it costs (information for cost, " +
+    "in nats for the cost of the cheapest question).",
+  "querier probability": "The querier gives it the highest probability.",
+};
 
 export class Steps {
   /** @param {App} app @param {(query: number | null) => void} point shows the place of an answer */
@@ -191,8 +200,8 @@ export class Steps {
     if (!why.open || !step) return;
     const { app } = this;
     const { questions } = app.model;
-    const gain = app.predictor.name === "information gain";
-    const show = (/** @type {number} */ value) => (gain ? nats(value) : percent(value));
+    const { name } = app.predictor;
+    const show = (/** @type {number} */ value) => valueText(value, name);
     const most = Math.max(step.value, ...step.runnersUp.map((each) => each.value), 1e-12);
     const rows = [{ query, value: step.value }, ...step.runnersUp];
     const reasons = /** @type {HTMLElement} */ (why.lastElementChild);
@@ -201,9 +210,7 @@ export class Steps {
       ? "You chose it. The model's own choice is below."
       : first
         ? `Every ${app.noun} is asked this first.`
-        : gain
-          ? "Its answer is expected to tell most about the class (information gain)."
-          : "The querier gives it the highest probability.";
+        : WHY[name];
     fill(
       reasons,
       h("p", {}, because),

@@ -2,6 +2,7 @@
 // A person answers: of the class that they think of, or, with a key, of what they look at.
 
 import { PosteriorBars } from "./bars.js";
+import { ClassList, KnownAnswers } from "./beforehand.js";
 import { button, choice, fill, h, heads, inRow, isolated, quiet, table, titled } from "./dom.js";
 import { pictureOfImage } from "./pictures.js";
 import { NaiveBayes, dialogue, largest, needed } from "./pursuit.js";
@@ -13,6 +14,7 @@ import {
   answerText,
   answerWord,
   answersTo,
+  costText,
   counted,
   isDegree,
   percent,
@@ -40,9 +42,14 @@ export class YouView {
     this.isKey = app.payload.key;
     /** @type {number | null} */
     this.asking = null;
+    /** @type {ReadonlySet<number> | null} the classes that one may ask "why" of */
+    this.barred = null;
     // Whether a person has just answered, and hears what follows.
     this.answered = false;
     this.bars = new PosteriorBars(app.model.classes);
+    this.known = new KnownAnswers(app, (query) => this.degrees(query));
+    const few = app.model.c <= 40 && innerWidth > 720;
+    this.classList = new ClassList(app, !this.isKey && few);
     this.stage = h("div", { class: "stage" });
     this.said = h("ol", { class: "said" });
     this.show = h("input", {
@@ -75,7 +82,8 @@ export class YouView {
       this.title,
       this.lead,
       this.look,
-      this.classes(),
+      this.classList.element,
+      this.known.element,
       h(
         "div",
         { class: "game" },
@@ -111,25 +119,6 @@ export class YouView {
     );
   }
 
-  classes() {
-    const { app } = this;
-    const { classes } = app.model;
-    const list = h(
-      "ul",
-      { class: "classes" },
-      classes.map((name, y) => {
-        const sample = app.test.find((image) => image.label === y && image.thumbnail);
-        return h("li", {}, sample ? pictureOfImage(sample, "") : null, isolated(name));
-      }),
-    );
-    return h(
-      "details",
-      { class: "class-list", open: !this.isKey && classes.length <= 40 && innerWidth > 720 },
-      h("summary", {}, counted(classes.length, "class", "classes")),
-      list,
-    );
-  }
-
   hideBars() {
     this.belief.hidden = !this.show.checked;
   }
@@ -161,7 +150,9 @@ export class YouView {
       ? app.stop()
       : { ...(this.isKey ? app.stop() : model.stop), max_queries: most };
     const picture = image && { answers: image.answers(), sure: state.below / 100 };
-    const said = await dialogue(model, app.remembering, state.you, stop, picture);
+    this.known.update();
+    this.classList.update();
+    const said = await dialogue(model, app.mind(), state.you, stop, picture);
     if (turn !== this.turn) return;
     const you = said.history;
     fill(
@@ -191,11 +182,12 @@ export class YouView {
     const [prior] = said.posteriors;
     this.bars.update(posterior, {
       stop: needed(model.stop.probability, prior, largest(posterior)),
+      among: state.among,
     });
     this.history(you, said.posteriors);
     this.said.hidden = this.asking === null && app.state.was !== null;
-    if (this.asking !== null) this.ask(this.asking, free ? null : most, you.length);
-    else if (free) this.name(posterior, said.more, you.length);
+    if (this.asking !== null) this.ask(this.asking, free ? null : most, you);
+    else if (free) this.name(posterior, said.more, you);
     else if (app.state.was === null) this.guess(posterior);
     else this.compare(app.state.was, posterior);
     if (this.isKey) this.showPossible(you, posterior);
@@ -237,9 +229,25 @@ export class YouView {
     heading?.focus();
   }
 
-  /** @param {number} query @param {number | null} most @param {number} asked */
-  ask(query, most, asked) {
+  /** What the next question costs, and what has been spent on those before it.
+   * @param {Answered[]} you @param {number | null} [query] */
+  spending(you, query = null) {
+    const { costs, state } = this.app;
+    if (!costs) return null;
+    const known = [...state.known.keys()];
+    const asked = [...known, ...you.map((each) => each.query)];
+    const spent = costText(costs.spent(asked) - costs.spent(known));
+    const limit = costs.most < Infinity ? ` of at most ${costText(costs.most)}` : "";
+    const due = query === null ? 0 : costs.due(query, asked);
+    const price = due ? `It costs ${costText(due)}.` : "It is free after those before it.";
+    return quiet(query === null ? "" : `${price} `, `Spent so far: ${spent}${limit}.`);
+  }
+
+  /** @param {number} query @param {number | null} most @param {Answered[]} you */
+  ask(query, most, you) {
     const { app } = this;
+    const asked = you.length;
+    const left = app.model.k - app.state.known.size;
     const question = app.model.questions[query];
     const degrees = this.degrees(query);
     const choices = degrees.every(({ word }) => isDegree(word)) ? "" : " choices";
@@ -248,9 +256,10 @@ export class YouView {
       quiet(
         most === null
           ? `Question ${asked + 1}`
-          : `Question ${asked + 1} of at most ${Math.min(most, app.model.k)}`,
+          : `Question ${asked + 1} of at most ${Math.min(most, left)}`,
       ),
       h("h2", { class: "big", tabindex: "-1" }, isolated(question)),
+      this.spending(you, query),
       h(
         "div",
         { class: `row${choices}`, role: "group", "aria-label": "Your answer" },
@@ -322,17 +331,18 @@ export class YouView {
   }
 
   /** What a key names. @param {Float64Array} posterior @param {boolean} more questions are left
-   * @param {number} asked */
-  name(posterior, more, asked) {
+   * @param {Answered[]} you */
+  name(posterior, more, you) {
     const { app } = this;
     const { classes } = app.model;
     const top = largest(posterior);
     const picture = app.test.find((image) => image.label === top && image.thumbnail);
     fill(
       this.stage,
-      quiet(`After ${counted(asked, "question")}, ${percent(posterior[top])} sure`),
+      quiet(`After ${counted(you.length, "question")}, ${percent(posterior[top])} sure`),
       h("h2", { class: "big", tabindex: "-1" }, isolated(classes[top])),
       picture ? pictureOfImage(picture, "") : null,
+      this.spending(you),
       inRow(
         button(() => app.change({ sure: 100 }, { undoable: true }), "Ask on, to be surer", {
           class: "small",
@@ -348,9 +358,10 @@ export class YouView {
   showPossible(you, posterior) {
     const { app } = this;
     const { classes } = app.model;
-    const best = topClasses(posterior, LEFT);
+    const { among } = app.state;
+    const best = topClasses(posterior, LEFT).filter((y) => !among || among.has(y));
     const left = best.filter((y) => posterior[y] >= POSSIBLE);
-    const more = classes.length - left.length;
+    const more = (among?.size ?? classes.length) - left.length;
     fill(
       this.left,
       left.map((y) => {
@@ -368,25 +379,38 @@ export class YouView {
       }),
     );
     this.more.textContent = more > 0 ? `${counted(more, "other")}, each less probable` : "";
-    const shown = app.state.shown ?? best[0];
+    const wanted = app.state.shown;
+    const shown = wanted !== null && (!among || among.has(wanted)) ? wanted : best[0];
     if (this.reasonsOf) this.reasonsOf.value = String(shown);
+    if (this.reasonsOf && this.barred !== among) {
+      this.barred = among;
+      for (const [y, option] of [...this.reasonsOf.options].entries()) {
+        option.disabled = among !== null && !among.has(y);
+      }
+    }
     fill(this.reasons, this.because(you, shown, best[0] === shown ? (best[1] ?? shown) : best[0]));
   }
 
-  /** How much more or less probable each answer is in a class than in another.
+  /** How much more or less probable each answer is in a class than in another, after those before it.
    * @param {Answered[]} you @param {number} y @param {number} other */
   because(you, y, other) {
     const { app } = this;
     const { classes, questions } = app.model;
-    const predictor = app.predictor;
-    if (!you.length || !(predictor instanceof NaiveBayes)) {
+    const mind = app.mind();
+    const { predictor } = mind;
+    const heard = [...mind.known, ...you];
+    if (!heard.length || !(predictor instanceof NaiveBayes)) {
       return quiet("There is no answer yet.");
     }
-    const rows = you.map((answered) => {
-      const evidence = new Float64Array(classes.length);
+    const evidence = predictor.evidence([]);
+    const apart = () => predictor.evidenceOf(evidence, y) - predictor.evidenceOf(evidence, other);
+    let before = apart();
+    const rows = heard.map((answered) => {
       predictor.add(evidence, answered);
-      const usual = app.usual(answered.query, y);
-      return { ...answered, usual, factor: Math.exp(evidence[y] - evidence[other]) };
+      const after = apart();
+      const factor = Math.exp(after - before);
+      before = after;
+      return { ...answered, usual: app.usual(answered.query, y), factor };
     });
     const speaks = (/** @type {number} */ factor) => {
       const times = factor > 1 ? factor : 1 / factor;
@@ -400,7 +424,12 @@ export class YouView {
         h(
           "tr",
           { class: factor < 1 / SPEAKS ? "differ" : "" },
-          h("th", { scope: "row" }, isolated(questions[query])),
+          h(
+            "th",
+            { scope: "row" },
+            isolated(questions[query]),
+            app.state.known.has(query) ? [" ", h("span", { class: "tag" }, "known")] : null,
+          ),
           h("td", {}, chip(answer, app.model, query)),
           h("td", {}, chip(usual.value, app.model, query), ` ${percent(usual.rate)}`),
           h("td", {}, speaks(factor)),
@@ -424,7 +453,9 @@ export class YouView {
     const select = h(
       "select",
       { id: "was" },
-      classes.map((name, y) => h("option", { value: String(y) }, name)),
+      classes.map((name, y) =>
+        h("option", { value: String(y), hidden: !(app.state.among?.has(y) ?? true) }, name),
+      ),
     );
     select.value = String(top);
     const say = (/** @type {number} */ was) => {
@@ -435,6 +466,7 @@ export class YouView {
       this.stage,
       quiet(`After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`),
       h("h2", { class: "big", tabindex: "-1" }, "Is it ", isolated(classes[top]), "?"),
+      this.spending(app.state.you),
       inRow(
         button(() => say(top), "Yes, that is it", { class: "primary", "data-answer": "right" }),
       ),

@@ -2,7 +2,7 @@
 // Numbers and answers in words.
 
 /** @import { Model, Stop } from "./payload.js" */
-/** @import { Plan } from "./pursuit.js" */
+/** @import { Criterion, Plan } from "./pursuit.js" */
 
 import { largest, moved } from "./pursuit.js";
 
@@ -43,9 +43,16 @@ export function precisePercent(share) {
   return `${(100 * share).toFixed(1)}${SPACE}%`;
 }
 
-/** @param {number} value in nats */
-export function nats(value) {
-  return `${value.toFixed(value < 0.01 ? 3 : 2)}${SPACE}nats`;
+/** What decides between questions. @param {number} value @param {Criterion} criterion */
+export function valueText(value, criterion) {
+  if (criterion === "querier probability") return percent(value);
+  const unit = criterion === "information gain" ? `${SPACE}nats` : "";
+  return `${value.toFixed(value < 0.01 ? 3 : 2)}${unit}`;
+}
+
+/** What something costs. @param {number} cost */
+export function costText(cost) {
+  return cost.toLocaleString("en", { maximumFractionDigits: 2 });
 }
 
 /** @param {number} answer in [0, 1] @returns {"yes" | "no" | "not sure"} */

@@ -122,6 +122,7 @@ class GainForCost(InformationGain):
                     continue
                 both = (own + self.gains(evidence + table[level, query])) / (cost + then)
                 best = both.masked_fill(others, -torch.inf).amax(dim=1)
+                best = torch.where(share < POSSIBLE, alone, best)  # as in a batch of its own
                 output[:, query] += share * torch.maximum(alone, best)
         return output
 
