@@ -26,7 +26,7 @@ def html() -> str:
     X.index = pd.Index([f"plant {row}" for row in range(120)])
     order = rng.permutation(120)
     train, test = order[:80], order[80:]
-    model = InformationPursuitClassifier().fit(X.iloc[train], y[train])
+    model = InformationPursuitClassifier(note="Ask a botanist.").fit(X.iloc[train], y[train])
     return model.explore(X.iloc[test], y[test]).html
 
 
@@ -34,6 +34,7 @@ def html() -> str:
 def test_no_view_speaks_of_images(open_page: Opened, html: str, view: str, width: int) -> None:
     page = open_page(html, f"view={view}&long=1", width)
     expect(page.locator("main")).to_contain_text(re.compile("row", re.IGNORECASE))
+    expect(page.locator("#bottom")).to_contain_text("Ask a botanist.")
     assert not re.search("images?\\b|picture", page.locator("body").inner_text(), re.IGNORECASE)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 

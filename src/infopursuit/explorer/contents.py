@@ -337,6 +337,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         knowledge=_knowledge(pursuit, facts.knowledge),
         familiar=_familiar(pursuit),
         sees=facts.sees,
+        note=None if pursuit.note is None else writable(pursuit.note),
     )
 
 

@@ -207,6 +207,7 @@ class Model(Part):
         knowledge: null if the model was fitted without, or the table is very large.
         familiar: null if no images were held out, or the answers are soft.
         sees: whether the server can take pictures for this model (it has the CLIP).
+        note: what everybody should know who reads its answers; null for nothing.
     """
 
     name: str
@@ -226,6 +227,7 @@ class Model(Part):
     knowledge: Knowledge | None = None
     familiar: Familiar | None
     sees: bool
+    note: str | None = None
 
 
 class Places(Part):

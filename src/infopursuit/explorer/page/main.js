@@ -2,7 +2,7 @@
 // The page: reads the payload, shows the view that the address names, and hears keys.
 
 import { App } from "./app.js";
-import { button, fill, h, inRow } from "./dom.js";
+import { button, fill, h, inRow, isolated } from "./dom.js";
 import { PayloadError, readPayload } from "./payload.js";
 import { hashOf, viewsOf } from "./state.js";
 import { ANNOTATING, AnnotateView } from "./view_annotate.js";
@@ -168,6 +168,7 @@ class Page {
     });
     fill(
       byId("bottom"),
+      app.model.note ? h("p", {}, h("strong", {}, isolated(app.model.note))) : null,
       inRow(link, keys, this.address),
       h(
         "p",

@@ -26,7 +26,8 @@
  *   stop: Stop, levels: number | null, words: string[][] | null, cuts: number[][] | null,
  *   table: Table | null,
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
- *   knowledge: Knowledge | null, familiar: Familiar | null, sees: boolean, k: number, c: number}} Model
+ *   knowledge: Knowledge | null, familiar: Familiar | null, sees: boolean, note: string | null, k: number,
+ *   c: number}} Model
  * @typedef {{texts: string[], columns: number[], values: Uint8Array}} Knowledge  values (c, u): 0 not
  *   true, 1 true of some pictures, 2 true, 3 not known
  * @typedef {{id: string, label: number | null, thumbnail: string | null,
@@ -405,6 +406,7 @@ function modelOf(raw, where) {
     knowledge: knowledge ?? null,
     familiar,
     sees: raw.sees === true,
+    note: (raw.note ?? null) === null ? null : textOf(raw.note, `${where}.note`),
     k,
     c,
   };

@@ -1,7 +1,7 @@
 """Subclasses of each class, fitted to tell the classes apart after few answers and after many.
 
 What the first answers tell, later ones often tell again. Counted rates count it again each time;
-rates fitted on all answers at once (`fit.fit_rates`) are too timid after few. With subclasses z of
+rates fitted on all answers at once (`fit`) are too timid after few. With subclasses z of
 each class (`answers.subclasses`) what an answer tells depends on the answers before it.
 
 First each class becomes a mixture of subclasses by expectation maximisation from a random start,
