@@ -223,6 +223,7 @@ def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
     dialogue = loaded.dialogue(X[:1])
     asked = [dialogue.step()[0] for _ in range(3)]
     assert asked == [loaded.queries_[query] for query in course.order[0]]
+    assert torch.equal(loaded.fit(X, y).roll_out(X).order, course.order), "costs are kept"
 
 
 def test_no_question_is_blind_in_naive_bayes() -> None:
@@ -299,13 +300,15 @@ def test_two_steps_ahead_are_the_best_rate_of_two_questions() -> None:
 
 def test_a_note_is_below_each_explanation(tmp_path: Path) -> None:
     X, y = consultations(60, 0)
-    model = InformationPursuitClassifier(note="This is no doctor.").fit(X, y)
+    model = InformationPursuitClassifier(TableQuestions(note="This is no doctor.")).fit(X, y)
     assert "This is no doctor." in str(model.explain(X[:1])[0])
     model.save(tmp_path / "model")
-    said = infopursuit.load(tmp_path / "model").dialogue().explanation()
+    loaded = infopursuit.load(tmp_path / "model")
+    said = loaded.dialogue().explanation()
+    assert loaded.fit(X, y).pursuit_.note == "This is no doctor."
     assert "This is no doctor." in str(said) and said.to_dict()["note"] == "This is no doctor."
     with pytest.raises(InputError, match="note is ' '; expected a sentence, or None"):
-        InformationPursuitClassifier(note=" ").fit(X, y)
+        TableQuestions(note=" ")
 
 
 # -- the best rates ------------------------------------------------------------------------------

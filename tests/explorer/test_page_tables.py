@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from infopursuit import InformationPursuitClassifier
+from infopursuit import InformationPursuitClassifier, TableQuestions
 from tests.explorer.conftest import Opened
 
 CLASSES = ["Drakensbergeninae", "Hymenocallideae", "Orchidaceae"]
@@ -26,7 +26,9 @@ def html() -> str:
     X.index = pd.Index([f"plant {row}" for row in range(120)])
     order = rng.permutation(120)
     train, test = order[:80], order[80:]
-    model = InformationPursuitClassifier(note="Ask a botanist.").fit(X.iloc[train], y[train])
+    model = InformationPursuitClassifier(TableQuestions(note="Ask a botanist.")).fit(
+        X.iloc[train], y[train]
+    )
     return model.explore(X.iloc[test], y[test]).html
 
 

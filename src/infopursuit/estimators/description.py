@@ -47,7 +47,6 @@ class _Settings(Section):
 
     model_config = ConfigDict(extra="allow")
     stop: _Stop | None
-    note: str | None = None
     hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
 
 
@@ -59,6 +58,7 @@ class _Provenance(Section):
     rejected: dict[str, str] = Field(default_factory=dict)
     test_accuracy: Share | None = None
     held_out_accuracy: Share | None = None
+    note: str | None = None
     test_images: Count = 0
     held_out_images: Count = 0
     trained_on: str = ""

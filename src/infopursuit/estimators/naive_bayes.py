@@ -23,6 +23,7 @@ from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import DecidingClassifier
 from infopursuit.estimators.inputs import Inputs
+from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import LEVELS
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
@@ -89,8 +90,6 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
             most 1,024. Equal rows stay together.
         random_state: seed of the samples that are taken of more than 4,096 images; a generator of
             numpy's, or None for another seed each time.
-        note: a sentence below each explanation, for what everybody should know who reads it, such
-            as that a model of four hundred patients is no doctor; None for none.
 
     Attributes:
         classes_: (c,) the class labels.
@@ -117,7 +116,6 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
     stop: StoppingRule | None = None
     validation_fraction: float = 0.1
     random_state: Any = 0
-    note: str | None = None
 
     def fit(
         self,
@@ -201,10 +199,18 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         vars(self).pop("counts_", None)
         return self
 
+    def restore(self, saved: SavedModel) -> None:
+        """Become the fitted model that was saved; costs and a note are kept for another fit."""
+        super().restore(saved)
+        pursuit = self.pursuit_
+        if pursuit.note is not None or pursuit.querier.criterion == "information for cost":
+            from infopursuit.questions.columns import TableQuestions
+
+            self.texts = TableQuestions.of(pursuit)
+
     def _take(self, fitted: Fitted) -> None:
         """Become what was fitted."""
-        self.pursuit_ = replace(fitted.pursuit, note=self.note)
-        self.queries_ = fitted.pursuit.queries
+        self.pursuit_, self.queries_ = fitted.pursuit, fitted.pursuit.queries
         self.provenance_, self.knowledge_ = fitted.facts, fitted.knowledge
         self.judgement_ = self.clip_source_ = None
 
@@ -363,8 +369,6 @@ class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, 
         wishes.checked()
         for name, words in WORDS.items():
             check_words(name, getattr(self, name), words)
-        if self.note is not None and not (isinstance(self.note, str) and self.note.strip()):
-            raise InputError(f"note is {self.note!r}; expected a sentence, or None")
         check_share("validation_fraction", self.validation_fraction, whole=False)
         no_texts = self.texts is None or self._own_source() is not None
         if no_texts and self.text_embeddings is not None:

@@ -380,7 +380,7 @@ def _restored(
         more["familiarity"],
         words=tuple(map(tuple, described.words)) or _words(rule, table),
         wording=tuple(described.wording),
-        note=described.settings.note,
+        note=described.provenance.note,
     )
     return SavedModel(
         estimator,

@@ -23,6 +23,7 @@ from infopursuit.pursuit.answers.columns import (
 )
 from infopursuit.pursuit.naive_bayes.selection import credit_of
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.questions.source import Questions, QuestionSource
 from infopursuit.questions.wishes import Wishes, check_whole, check_words
 from infopursuit.texts.text_table import (
@@ -57,6 +58,8 @@ class TableQuestions(QuestionSource):
         ahead: how many questions to look ahead: 1, or 2 where a column that tells nothing of the
             class may tell which others do. That takes as many times longer as there are answers to
             all questions together; at most MOST_AHEAD questions.
+        note: a sentence below each explanation and on the page, for what everybody should know who
+            reads it, such as that a model of four hundred patients is no doctor; None for none.
 
     Attributes:
         names: what is in the columns; `fit` finds it out.
@@ -70,6 +73,7 @@ class TableQuestions(QuestionSource):
     together: Sequence[Any] | None = None
     max_cost: float | None = None
     ahead: int = 1
+    note: str | None = None
     names: TableColumns | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -81,12 +85,31 @@ class TableQuestions(QuestionSource):
         if self.max_cost is not None and not _above_zero(self.max_cost):
             raise InputError(f"max_cost is {self.max_cost!r}; expected a number above 0, or None")
         check_whole("ahead", self.ahead, 1, 2)
+        if self.note is not None and not (isinstance(self.note, str) and self.note.strip()):
+            raise InputError(f"note is {self.note!r}; expected a sentence, or None")
         groups = [] if self.together is None else list(self.together)
         if isinstance(self.together, str) or any(isinstance(group, str) for group in groups):
             raise InputError(f"together is {self.together!r}; expected lists of columns")
         for column, count in Counter(map(_bare, chain.from_iterable(groups))).items():
             if count > 1:
                 raise InputError(f"together: {column!r} is there twice; expected one group of it")
+
+    @classmethod
+    def of(cls, pursuit: Pursuit) -> TableQuestions:
+        """Return the questions of a fitted pursuit with costs or a note, for another fit."""
+        querier, names = cast(Any, pursuit.querier), list(map(_bare, pursuit.queries))
+        if querier.criterion != "information for cost":
+            return cls(note=pursuit.note)
+        groups: dict[int, list[str]] = {}
+        for name, group in zip(names, querier.groups.tolist(), strict=True):
+            groups.setdefault(group, []).append(name)
+        return cls(
+            costs=dict(zip(names, querier.costs.tolist(), strict=True)),
+            together=[each for group, each in groups.items() if group >= 0],
+            max_cost=None if querier.most == math.inf else querier.most,
+            ahead=querier.ahead,
+            note=pursuit.note,
+        )
 
     def on_columns(self, names: TableColumns, wishes: Wishes) -> TableQuestions:
         """Return the same for a table with these columns; warn of words to ban that none has.
@@ -114,8 +137,8 @@ class TableQuestions(QuestionSource):
         return [replace(self, gaps=each) for each in ("nothing", "tells")[: 1 + found]]
 
     def facts(self, queries: Sequence[str]) -> dict[str, Any]:
-        """Return what gaps tell."""
-        return {"gaps": self.gaps}
+        """Return what gaps tell, and the note."""
+        return {"gaps": self.gaps} | ({} if self.note is None else {"note": self.note})
 
     def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
         """Return questions for the values of the columns given, or of those that tell most."""

@@ -148,6 +148,7 @@ def fit_pursuit(
         other_labels(classes),
         questions.words,
         source.wording(questions.queries, names),
+        source.note,
     )
     facts = {**split.facts, **questions.facts, **source.facts(questions.queries), **chosen}
     if questions.explained is not None:
@@ -203,7 +204,7 @@ def best_way(
         crossed = _crossed(variant, way, wishes, train, seed)
         told = [each for each in crossed if each.answers.shape[1]]
         loss = fit_tempering(told, BUDGET, spread)[1] if told else math.inf
-        losses[" ".join([way, *map(str, variant.facts([]).values())])] = loss
+        losses[" ".join([way, variant.facts([]).get("gaps", "")]).rstrip()] = loss
         if best is None or loss < best[0]:
             best = loss, variant, way, crossed
 

@@ -63,10 +63,12 @@ class QuestionSource(ABC):
     Attributes:
         of_tables: whether they are about rows of a table, not about embeddings.
         rates: what the setting `rates="auto"` chooses from.
+        note: a sentence below each explanation; None for none.
     """
 
     of_tables: ClassVar[bool] = False
     rates: ClassVar[tuple[str, ...]] = ("counted",)
+    note: str | None = None
 
     def on_columns(self, names: TableColumns, wishes: Wishes) -> QuestionSource:
         """Return the same for a table with these columns.

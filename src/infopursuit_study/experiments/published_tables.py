@@ -148,7 +148,8 @@ def classifier(way: str, k: int, seed: int = 0, gaps: str = "tells") -> Any:
     """Return a classifier of k questions that is not fitted."""
     if way != "networks":
         note = NO_DOCTOR if gaps == "tells" else None
-        return InformationPursuitClassifier(n_queries=k, rates=way, random_state=seed, note=note)
+        source = TableQuestions(note=note)
+        return InformationPursuitClassifier(source, n_queries=k, rates=way, random_state=seed)
     return VariationalInformationPursuit(
         TableQuestions(gaps=gaps),
         n_queries=k,
