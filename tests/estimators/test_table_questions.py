@@ -247,7 +247,7 @@ def test_a_limit_of_what_is_spent_ends_the_questions() -> None:
         assert set(explained.questions) == {"blood a?", "blood b?"}
         assert "none is left that it may pay for" in str(explained)
         assert explained.spent == explained.to_dict()["spent"] == 1
-        assert "2 questions for 1" in str(explained)
+        assert "2 questions at a cost of 1" in str(explained)
     free = model.explain(X[:1], StoppingRule(None, stability=None), known={"scan": 0.9})[0]
     assert set(free.questions) == {"blood a?", "blood b?"}, "what is known costs nothing"
     dialogue = model.dialogue(X[:1], known={"scan": 0.9})

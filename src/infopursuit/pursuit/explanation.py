@@ -441,7 +441,7 @@ def ending(explanation: Explanation) -> str:
     count, ended = len(explanation.steps), explanation.ended
     asked = f"after {_questions(count)}"
     if explanation.spent is not None:
-        asked += f" for {explanation.spent:g}"
+        asked += f" at a cost of {explanation.spent:g}"
     if explanation.chosen_from is not None:
         asked = f"by {count} of {explanation.chosen_from} answers"
     if explanation.confident:
