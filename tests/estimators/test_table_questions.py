@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,11 @@ import torch
 from sklearn.base import clone
 
 import infopursuit
-from infopursuit import InformationPursuitClassifier, TableQuestions
+from infopursuit import (
+    InformationPursuitClassifier,
+    TableQuestions,
+    VariationalInformationPursuit,
+)
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.gain import entropy
 from infopursuit.pursuit.answers.table import AnswerTable
@@ -309,6 +314,19 @@ def test_a_note_is_below_each_explanation(tmp_path: Path) -> None:
     assert "This is no doctor." in str(said) and said.to_dict()["note"] == "This is no doctor."
     with pytest.raises(InputError, match="note is ' '; expected a sentence, or None"):
         TableQuestions(note=" ")
+
+
+def test_networks_ask_about_a_table_what_they_learned_to_ask(tmp_path: Path) -> None:
+    X, y = consultations(120, 0)
+    quick: dict[str, Any] = {"dictionary": "fixed", "random_updates": 20, "biased_updates": 20}
+    source = TableQuestions(gaps="tells", note="This is no doctor.")
+    model = VariationalInformationPursuit(source, **quick).fit(X, y)
+    model.save(tmp_path / "model")
+    said = infopursuit.load(tmp_path / "model").explain(X[:1], known={"cough": "yes"})[0]
+    assert said.known[0].query == "cough?" and "This is no doctor." in str(said)
+    for costly in (TableQuestions(costs={"cough": 2}), TableQuestions(ahead=2)):
+        with pytest.raises(InputError, match="a network asks what it learned to ask"):
+            VariationalInformationPursuit(costly, **quick).fit(X, y)
 
 
 # -- the best rates ------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from infopursuit.pursuit.dictionary.initial import random_rows
 from infopursuit.pursuit.dictionary.medoids import k_medoids
 from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.naive_bayes.fit import at_least, table_of_counts
+from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.stopping import StoppingRule
@@ -63,11 +64,13 @@ class Start(NamedTuple):
         texts: u of them.
         dictionary: their embeddings, and which come first.
         words: of the answers to each question; none if they are yes and no.
+        note: below each explanation; None for none.
     """
 
     texts: Sequence[str]
     dictionary: InitialDictionary
     words: tuple[tuple[str, ...], ...] = ()
+    note: str | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -218,11 +221,16 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         data = training_set(rows, y)
         train, held_out = self._split(data, validation, read)
         chosen = source.choose(train, wishes, self.random_state)
+        if chosen.querier is not InformationGain:
+            raise InputError(
+                "texts: questions with costs, or that look ahead; a network asks what it learned "
+                "to ask, so expected neither"
+            )
         k = len(chosen.queries)
         if not k:
             raise InputError("no column of X differs between rows; expected one to ask about")
         dictionary = InitialDictionary(torch.eye(k), torch.arange(k), rule=chosen.rule)
-        start = Start(chosen.queries, dictionary, chosen.words)
+        start = Start(chosen.queries, dictionary, chosen.words, source.note)
         return data, start, (_images(train), _images(held_out))
 
     def _start(self, texts: TextTable, initial: Int[Tensor, " k"], reference: Any) -> Start:
@@ -271,10 +279,12 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
             familiarity=Familiarity(answer_table(trained.rule, trainer, train), answers),
             labels=other_labels(self.classes_),
             words=start.words,
+            note=start.note,
         )
         self.queries_ = self.pursuit_.queries
         self.log_: list[dict[str, Any]] = trained.log
         self.provenance_ = {
+            **({} if start.note is None else {"note": start.note}),
             "selected": trained.selected,
             "evolution": evolution,
             "settings": {
