@@ -7,16 +7,19 @@ from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from infopursuit.cli.command_line import main
+from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.keys.command import open_key
 from infopursuit.keys.key import Character, Key, read_csv
-from infopursuit.keys.models import key_model
+from infopursuit.keys.models import fitted_key, key_model
 from infopursuit.keys.printed import printed_key
 from infopursuit.pursuit.dialogue import Dialogue
 from tests.keys.test_readers import MADE, PLANTS
+from tests.pursuit.naive_bayes.test_subclasses import kinds
 
 MORE = PLANTS + "Thistle,alternate,no,60-150\nIris,basal,yes,40-150\nPoppy,alternate,no,20-60\n"
 
@@ -176,3 +179,13 @@ def test_models_become_keys(tmp_path: Path) -> None:
     for written in ("key.json", "key.csv"):
         found = open_key(tmp_path / written)[0].truth()
         assert found == pytest.approx(key.truth(), abs=1e-5)
+
+
+def test_a_key_says_how_often_a_class_of_several_kinds_gives_each_answer() -> None:
+    X, y = kinds(1500, 0)
+    pursuit = InformationPursuitClassifier(rates="subclasses").fit(X, y).pursuit_
+    character = fitted_key(pursuit, "Kinds").characters[0]
+    shares = pd.crosstab(y, X[character.name], normalize="index")[list(character.states)]
+    assert np.allclose(character.choices, shares, atol=0.03)
+    with pytest.raises(InputError, match='expected a model fitted with rates="counted"'):
+        printed_key(pursuit, "Kinds", 0.1)

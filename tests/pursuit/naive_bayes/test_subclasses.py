@@ -12,8 +12,6 @@ import torch
 import infopursuit
 from infopursuit import InformationPursuitClassifier, TableQuestions
 from infopursuit.core.errors import InputError
-from infopursuit.keys.models import fitted_key
-from infopursuit.keys.printed import printed_key
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -143,12 +141,6 @@ def test_a_model_of_subclasses_is_saved_whole(tmp_path: Path) -> None:
     assert torch.equal(first.posteriors, second.posteriors)
     among = loaded.predict_proba(X[:50], classes=[1])
     assert among.tolist() == [[1.0]] * 50
-    # As a key it says how often each class gives each answer; on paper it cannot ask.
-    character = fitted_key(loaded.pursuit_, "Kinds").characters[0]
-    shares = pd.crosstab(y, X[character.name], normalize="index")[list(character.states)]
-    assert np.allclose(character.choices, shares, atol=0.03)
-    with pytest.raises(InputError, match='expected a model fitted with rates="counted"'):
-        printed_key(loaded.pursuit_, "Kinds", 0.1)
 
 
 def repeated(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, InformationGain]:
