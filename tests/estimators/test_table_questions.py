@@ -324,6 +324,12 @@ def test_networks_ask_about_a_table_what_they_learned_to_ask(tmp_path: Path) -> 
     model.save(tmp_path / "model")
     said = infopursuit.load(tmp_path / "model").explain(X[:1], known={"cough": "yes"})[0]
     assert said.known[0].query == "cough?" and "This is no doctor." in str(said)
+    pursuit, zeros = model.pursuit_, torch.zeros(1, 4)
+    asked = pursuit.querier(zeros, zeros).softmax(dim=1)[0].detach()
+    for cost in (1.0, 3.0, 30.0):  # of a person, who answers what the row does not tell
+        worth = asked / torch.where(pursuit.answers(model._rows(X[:1]).tensor())[0] == 0.5, cost, 1)
+        found = model.dialogue(X[:1], person_cost=cost).next_question()
+        assert found == model.queries_[int(worth.argmax())]
     for costly in (TableQuestions(costs={"cough": 2}), TableQuestions(ahead=2)):
         with pytest.raises(InputError, match="a network asks what it learned to ask"):
             VariationalInformationPursuit(costly, **quick).fit(X, y)

@@ -97,9 +97,10 @@ class Dialogue:
         for query in (each.query for each in self._asked):
             histories.add(torch.tensor([query], device=masks.device), answers[-1:, query])
         outputs = histories.outputs(1).masked_fill(masks[-1:] > 0, -torch.inf)
-        values = self.pursuit.querier.values(outputs)[0]
+        values = self.pursuit.querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
         if self._costs is not None:
-            outputs = outputs / self._costs
+            outputs = values / self._costs
+        (values,) = values
         left = min(count, outputs.shape[1] - len(self._asked) - len(self.known))
         if not left:
             return []
