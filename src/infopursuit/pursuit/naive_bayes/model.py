@@ -63,9 +63,12 @@ class NaiveBayes:
         return self.logits(evidence, mask.sum(dim=1, keepdim=True))
 
     def logits(
-        self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
+        self, evidence: Float[Tensor, "b s"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
-        """Return tempered logits in the table's dtype, the largest 0: float32 is precise there."""
+        """Return tempered logits of the classes, from evidence of classes or their subclasses.
+
+        They have the table's dtype, and the largest is 0: float32 is precise there.
+        """
         tempered = self.exact_rates.pooled(self.exact_rates.tempered(evidence, asked))
         return (tempered - tempered.amax(dim=1, keepdim=True)).to(self.rates.log_prior.dtype)
 

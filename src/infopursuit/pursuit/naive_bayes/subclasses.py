@@ -21,7 +21,7 @@ import math
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 from torch.nn import functional
 
@@ -115,7 +115,7 @@ def fit_subclasses(
 @torch.no_grad()
 def mixture(
     counted: AnswerTable,
-    level: Int[Tensor, "n k"],
+    level: UInt8[Tensor, "n k"],
     told: Float[Tensor, "n k"],
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"],
