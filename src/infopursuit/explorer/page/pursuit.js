@@ -237,9 +237,11 @@ export class NaiveBayes {
     const { worth } = this.table;
     const p = softmax(evidence);
     const gain = this.table.of ? this.classGain(p) : this.plainGain(p);
-    return Float64Array.from({ length: this.k }, (_, query) =>
-      skip(query) ? -Infinity : gain(query) * (worth ? worth[query] : 1),
-    );
+    const gains = new Float64Array(this.k);
+    for (let query = 0; query < this.k; query++) {
+      gains[query] = skip(query) ? -Infinity : gain(query) * (worth ? worth[query] : 1);
+    }
+    return gains;
   }
 
   /** @param {Float64Array} p @returns {(query: number) => number} */
