@@ -209,7 +209,7 @@ def costs_case(ahead: int, most: float = torch.inf, subclasses: bool = False) ->
     ]
     assert not torch.equal(orders[0], orders[1]), "otherwise the case tests nothing"
     assert ahead == 1 or not torch.equal(orders[1], orders[2])
-    return replace(pursuit, querier=dear), 30 if ahead == 2 else 200, *others
+    return replace(pursuit, querier=dear), 12 if ahead == 2 else 200, *others
 
 
 def subclasses_case() -> Case:
