@@ -21,6 +21,7 @@ from infopursuit.datasets.table_files import read_table
 from infopursuit.estimators.readable import wanted_by
 from tests.estimators.conftest import World
 from tests.explorer.made_up import payload_of
+from tests.pursuit.naive_bayes.test_subclasses import kinds
 
 ROWS = 120
 # A column of each kind, of which the first three decide the class.
@@ -391,3 +392,12 @@ def test_embeddings_are_taken_in_each_file_that_fit_takes(
         status, _, log = run(command, "--model", "model", file)
         assert status == 1
         assert message in log
+
+
+def test_fit_says_if_classes_have_subclasses(run: Callable, tmp_path: Path) -> None:
+    X, y = kinds(1500, 0)
+    X = X.assign(weight=np.random.default_rng(0).normal(size=1500).round(3), kind=y)
+    X.to_csv("kinds.csv", index=False)
+    said = run("fit", "kinds.csv", "--label", "kind", "--out", "several")[2]
+    assert "classes have subclasses: what an answer says depends on those before it" in said
+    assert run("explain", "--model", "several", "kinds.csv", "--decisive")[0] == 1

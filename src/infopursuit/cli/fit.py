@@ -155,6 +155,8 @@ def summary(model: PursuitClassifier) -> list[str]:
     for known in islice(measured(facts), 1):
         on = counted(known.images, f"{known.split} {noun}")
         lines.append(f"accuracy on {on}: {percent(known.accuracy)}")
+    if facts.get("rates") == "subclasses":
+        lines.append("classes have subclasses: what an answer says depends on those before it")
     if facts.get("knowledge") == BY_CLIP and model.knowledge_ is not None:
         lines.append(
             "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
