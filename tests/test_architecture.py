@@ -58,7 +58,7 @@ CLOSURES = {
     "infopursuit.cli.explain": (47, 8_100),
     "infopursuit.pursuit.pursuit": (21, 3_600),
 }
-MOST_LINES = 98_250  # of all tracked Python
+MOST_LINES = 98_300  # of all tracked Python
 MOST_LINES_OF_A_STAGE = 115  # what is logic belongs to a package
 MOST_SETTINGS = 13  # of the classifier's constructor
 MOST_OPTIONS = 61  # of the command line
