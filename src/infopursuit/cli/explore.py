@@ -70,7 +70,7 @@ def export(chosen: argparse.Namespace) -> int:
     check_writable(chosen.page, "PAGE")
     name, model = load_named(chosen.model, chosen.clip, chosen.device)
     title, pursuit = chosen.title or name, model.pursuit_
-    if chosen.key and not isinstance(pursuit.classifier, NaiveBayes):
+    if chosen.key and pursuit.querier.criterion == "querier probability":
         raise InputError("--key: networks have no table of answers; expected a naive Bayes model")
     test, train, rejected = _images(model, chosen.images)
     if chosen.key:

@@ -16,12 +16,10 @@ from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
-from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.explanation import UNFAMILIAR
 from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
 from infopursuit.pursuit.familiarity import Familiarity
-from infopursuit.pursuit.naive_bayes.costs import GainForCost
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -305,8 +303,8 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         )
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
-    if isinstance(querier, InformationGain) and isinstance(classifier, NaiveBayes):
-        table = _table(querier, classifier.rates, pursuit.words)
+    if isinstance(querier, InformationGain):
+        table = _table(querier, cast(NaiveBayes, classifier).rates, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         numbers = [each.numel() for part in (querier, classifier) for each in part.parameters()]
         if sum(numbers) < SMALL:
@@ -387,6 +385,7 @@ def _table(
     querier: InformationGain, table: AnswerTable, words: Sequence[Sequence[str]]
 ) -> payload.Table:
     independent, redundant = table.independent_answers, querier.redundant
+    of = table.tensors().get("of")
     put_off = None
     if redundant is not None and len(redundant.pairs):
         pairs = payload.labels(redundant.pairs.cpu().numpy())
@@ -397,7 +396,7 @@ def _table(
         said = said[torch.tensor([[bool(word) for word in each] for each in words]).T]
     likelihood, colors = (_numbers(said), None) if palette is None else palette
     return payload.Table(
-        of=payload.labels(table.of.cpu().numpy()) if isinstance(table, SubclassTable) else None,
+        of=None if of is None else payload.labels(of.cpu().numpy()),
         log_likelihood=likelihood,
         palette=colors,
         log_prior=_numbers(table.log_prior),
@@ -414,11 +413,16 @@ def _table(
 
 
 def _costs(querier: InformationGain) -> payload.Costs | None:
-    if not isinstance(querier, GainForCost):
+    kept = querier.tensors()
+    if "costs" not in kept:
         return None
-    costs, groups = querier.costs.tolist(), querier.groups.tolist()
-    most = None if np.isinf(querier.most) else querier.most
-    return payload.Costs(costs=costs, groups=groups, ahead=querier.ahead, most=most)
+    most = float(kept["most"])
+    return payload.Costs(
+        costs=kept["costs"].tolist(),
+        groups=kept["groups"].tolist(),
+        ahead=int(kept["ahead"]),
+        most=None if np.isinf(most) else most,
+    )
 
 
 def _palette(table: Float[np.ndarray, "v k c"]) -> tuple[str, str] | None:

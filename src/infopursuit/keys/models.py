@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 import torch
 
@@ -108,9 +110,9 @@ def fitted_key(pursuit: Pursuit, title: str) -> Key:
     Raises:
         InputError: it is not a naive Bayes model.
     """
-    if not isinstance(pursuit.classifier, NaiveBayes):
+    if pursuit.querier.criterion == "querier probability":
         raise InputError("networks have no table of answers; expected a naive Bayes model")
-    rates = pursuit.classifier.exact_rates.marginal.log_likelihood.exp().cpu()
+    rates = cast(NaiveBayes, pursuit.classifier).exact_rates.marginal.log_likelihood.exp().cpu()
     levels = torch.linspace(0, 1, len(rates), dtype=rates.dtype)
     yes = torch.einsum("v,vkc->ck", levels, rates).numpy()
     characters = [
