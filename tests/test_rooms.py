@@ -19,11 +19,8 @@ COPIED = ("src", "tests", "stages", "benchmarks", "conftest.py", "pyproject.toml
           "params.yaml")  # fmt: skip
 # What goes with a room, beside its folder and that of its tests: scripts that measure it.
 WITH_IT = {
-    "answerers": [
-        "src/infopursuit_study/experiments/second_opinion.py",
-        "stages/second_opinion.py",
-    ],
-    "keys": ["src/infopursuit_study/experiments/keys.py"],
+    "answerers": ["stages/second_opinion.py"],
+    "keys": [],
 }
 # Tests that run in seconds: the order of imports, and what the command line says of itself.
 FEW = ["tests/test_architecture.py", "tests/cli/test_command_line.py", "-k",
