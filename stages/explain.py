@@ -50,7 +50,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     if pictures and why_none(model) is None:
         explained = with_places(model, explained, pictures)
     with atomic_folder(paths.explanations(name)) as folder:
-        for explanation, figure, _ in explained:
+        for explanation, figure in explained:
             picture = pictures.get(explanation.image)
             drawn = explanation_png(explanation, explain.classes_shown, picture, explain.stop)
             (folder / figure).write_bytes(drawn)

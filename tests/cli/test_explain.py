@@ -19,9 +19,7 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.reading import image_files
 from infopursuit.estimators.base import rows_of
-from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.explanation import Explanation
-from tests.estimators.conftest import World
 
 
 @pytest.fixture
@@ -38,25 +36,6 @@ def test_text_is_what_an_explanation_prints(run: Callable, home: Path) -> None:
     assert run("explain", "--model", "model", *pictures) == (
         0, "\n".join(map(str, model.explain(pictures))), "",
     )  # fmt: skip
-    decisive = "explain", "--model", "model", pictures[0], "--decisive"
-    assert run(*decisive) == (0, str(model.decisive_answers(pictures[:1])[0]), "")
-    expected = str(model.decisive_answers(pictures[:1], 1.0, 1)[0])
-    assert run(*decisive, "--stop", 1, "--max-queries", 1)[:2] == (0, expected)
-
-
-def test_networks_have_no_decisive_answers(run: Callable, world: World, tmp_path: Path) -> None:
-    networks = VariationalInformationPursuit(
-        world.texts, world.embeddings, 4, dictionary="fixed", random_updates=2, biased_updates=2
-    )
-    networks.fit(world.X, world.y).save(tmp_path / "networks")
-    np.save(tmp_path / "X.npy", world.unseen[:1])
-    for last, message in [
-        (tmp_path / "X.npy", "networks have no evidence of single"),
-        ("--interactive", "a dialogue asks one question after another"),
-    ]:
-        status, out, log = run("explain", "--model", tmp_path / "networks", "--decisive", last)
-        assert (status, out) == (1, "")
-        assert message in log
 
 
 def test_json_holds_everything(run: Callable, home: Path) -> None:

@@ -122,8 +122,6 @@ def test_a_row_is_explained_in_each_form(run: Callable, fitted: Path) -> None:
         assert "t090" in out
         assert form == "json" or "image" not in out
     assert run("explain", "--model", "model", "one.csv", "--format", "csv")[1].startswith('"row",')
-    status, out, _ = run("explain", "--model", "model", "one.csv", "new.csv", "--decisive")
-    assert (status, out.count("Prediction: ")) == (0, 31)
     assert run("explain", "--model", "model", "one.csv", "--figures", "drawn")[0] == 0
     assert [file.name for file in Path("drawn").iterdir()] == ["t090.png"]
 
@@ -179,8 +177,7 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
             status, _, log = run(command, "--model", "model", "new.csv", *given)
             assert status == 1
             assert message in log
-    few = "explain", "--model", "model", "new.csv", "--decisive"
-    assert "--decisive: chooses from all answers" in run(*few, "--known", "colour=red")[2]
+    few = "explain", "--model", "model", "new.csv"
     assert "bee" not in run(*few, "--among", "ant", "--among", "cat")[1]
 
 
@@ -400,4 +397,3 @@ def test_fit_says_if_classes_have_subclasses(run: Callable, tmp_path: Path) -> N
     X.to_csv("kinds.csv", index=False)
     said = run("fit", "kinds.csv", "--label", "kind", "--out", "several")[2]
     assert "classes have subclasses: what an answer says depends on those before it" in said
-    assert run("explain", "--model", "several", "kinds.csv", "--decisive")[0] == 1

@@ -214,10 +214,6 @@ def test_bad_settings_are_refused_in_fit(world: World, settings: dict, message: 
         (lambda m, x: m.dialogue(np.eye(48)[:2]), "a dialogue is about one image; found 2"),
         (lambda m, x: m.dialogue().step(), "has no image"),
         (lambda m, x: m.questions_for("okapi"), "no class 'okapi'; expected one such as"),
-        (lambda m, x: m.decisive_answers(x, probability=0.0), "probability is 0.0; expected more"),
-        (lambda m, x: m.decisive_answers(x, probability=1.5), "probability is 1.5"),
-        (lambda m, x: m.decisive_answers(x, most=0), "most is 0; expected a whole number from 1"),
-        (lambda m, x: m.decisive_answers(x, most=True), "most is True"),
         (lambda m, x: InformationPursuitClassifier().select_queries(x, [0]), "texts is missing"),
     ],
 )

@@ -160,5 +160,5 @@ def test_among_keeps_labels_that_are_numbers() -> None:
     codes = np.unique(y, return_inverse=True)[1] * 10
     model = InformationPursuitClassifier().fit(X, codes)
     assert set(model.predict(X, classes=[0, np.int64(20)]).tolist()) == {0, 20}
-    (one,) = model.decisive_answers(X[:1], classes=[10])
+    (one,) = model.explain(X[:1], classes=[10])
     assert (one.predicted_class, replace(one, steps=()).class_names) == (10, ("10",))

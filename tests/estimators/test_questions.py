@@ -14,7 +14,6 @@ import torch
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.answers.rules import LEVELS
-from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -163,62 +162,6 @@ def test_rows_given_for_validation_calibrate(world: World) -> None:
     assert fresh.provenance_["held_out_accuracy"] == fresh.score(world.unseen, world.unseen_y)
     with pytest.raises(InputError, match="'okapi' is not among the training labels"):
         fresh.fit(world.X, world.y, validation=(world.unseen[:1], ["okapi"]))
-
-
-def test_few_decisive_answers_lead_to_the_class_of_all(world: World, model) -> None:
-    whole = model.explain(world.unseen, ALL)
-    short = model.decisive_answers(world.unseen)
-    for all_, few in zip(whole, short, strict=True):
-        assert few.ended == ("probability" if few.probability >= 0.95 else "all answers")
-        assert few.chosen_from == len(all_.steps) == 6
-        assert few.predicted_class == all_.predicted_class
-        assert few.probability >= min(0.95, all_.probability) - 1e-6
-        answers = {step.query: step.answer for step in all_.steps}
-        assert all(answers[step.query] == step.answer for step in few.steps)
-        assert few.familiarity == all_.familiarity
-        assert few.compared is not None
-        assert few.compared["all"] == (
-            all_.predicted_class,
-            pytest.approx(all_.probability, abs=1e-5),
-            6,
-        )
-    asked = model.explain(world.unseen)
-    for one_after_another, few in zip(asked, short, strict=True):
-        expected = one_after_another.predicted_class, one_after_another.probability
-        assert few.compared is not None
-        assert few.compared["asked"][:2] == (expected[0], pytest.approx(expected[1], abs=1e-5))
-        differ = one_after_another.predicted_class != few.predicted_class
-        assert ("By these" in str(few)) is differ
-    assert sum(len(each.steps) for each in short) < sum(len(each.steps) for each in asked)
-    of_columns = world.fitted(**OF_COLUMNS)
-    found = [each.predicted_class for each in of_columns.decisive_answers(world.unseen)]
-    assert found == of_columns.predict(world.unseen, ALL).tolist()
-
-
-def test_decisive_answers_alone_give_the_posterior(world: World, model) -> None:
-    few = model.decisive_answers(world.unseen[:1], probability=1.0, most=3)[0]
-    dialogue = model.dialogue()
-    for step in few.steps:
-        dialogue.answer(step.said, step.query)
-    assert dialogue.explanation().posterior == pytest.approx(few.posterior, abs=1e-6)
-
-
-def test_the_most_decisive_answers_allowed_and_overrides_are_reported(world: World) -> None:
-    model = world.fitted(answers="three_valued")
-    few = model.decisive_answers(world.unseen, probability=1.0, most=1)
-    assert {len(each.steps) for each in few} <= {0, 1}
-    short = next(each for each in few if each.ended == "maximum")
-    assert "not certain: 1 of 6 answers do not suffice." in str(short)
-    assert "1 of 6 answers do not suffice" in short._repr_html_()
-    assert Explanation.from_dict(short.to_dict()) == short
-    assert short.criterion == "decisive answers"
-    row = world.unseen[:1]
-    first = model.decisive_answers(row, probability=1.0, most=6)[0].steps[0]
-    opposite = {first.query: "no" if first.yes else "yes"}
-    after = model.decisive_answers(row, 1.0, 6, overrides=opposite)[0]
-    changed = next(step for step in after.steps if step.query == first.query)
-    assert changed.overridden
-    assert changed.answer == 1 - first.answer
 
 
 def of_each_class(world: World, count: int, seed: int) -> np.ndarray:

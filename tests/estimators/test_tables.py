@@ -48,7 +48,6 @@ def test_explanations_keep_the_type_of_the_labels(iris: tuple, kind: type, tmp_p
         predicted = [explanation.predicted_class for explanation in explained]
         assert {type(one) for one in predicted} == {kind}
         assert predicted == each.predict(X).tolist()
-        assert each.decisive_answers(X[:1])[0].predicted_class == labels[0]
         assert each.dialogue(X[:1]).posterior.keys() == set(labels.tolist())
         again = Explanation.from_dict(json.loads(json.dumps(explained[0].to_dict())))
         assert again == explained[0]

@@ -181,9 +181,6 @@ def test_questions_answers_and_classes_line_up() -> None:
         ("maximum", {}, "not certain: after 4 questions it may ask no more"),
         ("questions", {}, "not certain: after 4 questions none is left"),
         ("unfinished", {}, "not certain: stopped after 4 questions"),
-        ("probability", {"chosen_from": 9}, "by 4 of 9 answers"),
-        ("all answers", {"chosen_from": 9}, "not certain by 4 of 9 answers, nor by all of them"),
-        ("maximum", {"chosen_from": 9}, "not certain: 4 of 9 answers do not suffice"),
     ],
 )
 def test_the_last_line_says_why_it_ended(ended: str, changes: dict, said: str) -> None:
@@ -201,22 +198,6 @@ def test_the_last_line_says_why_it_ended(ended: str, changes: dict, said: str) -
     assert f"60 %, {said}" in "".join(page.itertext())
     (axes,) = explanation.plot().axes
     assert said in [text.get_text().replace("\n", " ") for text in axes.texts]
-
-
-def test_decisive_answers_say_where_other_ways_lead() -> None:
-    same = {"asked": ("giraffe", 0.96, 9), "all": ("giraffe", 0.98, 12)}
-    other = {**same, "asked": ("a & b", 0.295, 34)}
-    words = (
-        "By these 2 answers alone: giraffe, 97 %; by all 12: giraffe, 98 %; by the 34 that are "
-        "asked one after another: a & b, 30 %."
-    )
-    for compared, told in ((same, False), (other, True)):
-        explanation = explained(chosen_from=12, compared=compared)
-        (axes,) = explanation.plot().axes
-        drawn = " ".join(text.get_text().replace("\n", " ") for text in axes.texts)
-        page = ElementTree.fromstring(f"<x>{explanation._repr_html_()}</x>")
-        for text in (str(explanation), "".join(page.itertext()), drawn):
-            assert (words in text) is told
 
 
 @pytest.mark.parametrize(
@@ -329,8 +310,8 @@ def test_answers_that_changed_little_are_one_line() -> None:
         assert ("3 answers moved no class by more than 6 points" in words) is not everything
         assert ("word 2?" in words) is everything
     person = tuple(replace(step, overridden=True) for step in steps)
-    for shown in (replace(explanation, steps=person), replace(explanation, chosen_from=9)):
-        assert shown.folded() == [[number] for number in range(5)]
+    shown = replace(explanation, steps=person)
+    assert shown.folded() == [[number] for number in range(5)]
 
 
 def test_rules_in_words() -> None:

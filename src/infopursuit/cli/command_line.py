@@ -222,7 +222,6 @@ def _add_explain(commands: Any) -> None:
     _option(command, "--interactive", None, action="store_true")
     _option(command, "--ask-below", "P", type=probability)
     _option(command, "--all", None, action="store_true", dest="everything")
-    _option(command, "--decisive", None, action="store_true")
     _option(command, "--where", None, action="store_true")
     command.set_defaults(second_opinion_of=lambda _: None)
     _device(command)

@@ -15,7 +15,6 @@ from infopursuit.core.terminal import show
 from infopursuit.datasets.given import Readable
 from infopursuit.datasets.reading import read_each
 from infopursuit.estimators.base import (
-    DecidingClassifier,
     PursuitClassifier,
     load_fitted,
 )
@@ -42,21 +41,14 @@ def explain(chosen: argparse.Namespace) -> int:
         check_writable(chosen.figures, "--figures", folder=True)
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
-    if chosen.decisive and (chosen.interactive or not isinstance(model, DecidingClassifier)):
-        reason = "networks have no evidence of single answers; expected a naive Bayes model"
-        if chosen.interactive:
-            reason = "a dialogue asks one question after another; expected one of both"
-        raise InputError(f"--decisive: {reason}")
-    if chosen.decisive and chosen.known:
-        raise InputError("--decisive: chooses from all answers; expected it without --known")
     limits = asked_about(model, chosen)
     if chosen.where and chosen.interactive:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
     if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
         raise InputError("--ask-below: expected it with --interactive and an image")
     opinion = chosen.second_opinion_of(chosen)
-    if opinion is not None and (chosen.interactive or chosen.decisive):
-        raise InputError("--second-opinion: not with --interactive or --decisive")
+    if opinion is not None and chosen.interactive:
+        raise InputError("--second-opinion: not with --interactive")
     if chosen.interactive:
         _write([_conversation(model, stop, limits, chosen)], {}, chosen)
         return 0
@@ -115,13 +107,8 @@ def _explained(
     if not names:
         return []
     pictures = [] if opinion is None and read.maps is None else read.given.some_pictures()
-    if chosen.decisive and isinstance(model, DecidingClassifier):
-        few = {"probability": chosen.stop, "most": chosen.max_queries, "classes": limits["classes"]}
-        given = {name: value for name, value in few.items() if value is not None}
-        explained = model.decisive_answers(rows, names=names, stop=stop, **given)
-    else:
-        seen = {"second_opinion": opinion, "pictures": pictures}
-        explained = model.explain(rows, stop, names=names, **seen, **limits)
+    seen = {"second_opinion": opinion, "pictures": pictures}
+    explained = model.explain(rows, stop, names=names, **seen, **limits)
     if read.maps is None:
         return explained
     from infopursuit.estimators.places import located

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
@@ -47,8 +47,6 @@ from infopursuit.explorer.contents import (
 )
 from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.explanation import IMAGE
-from infopursuit.pursuit.naive_bayes.model import NaiveBayes
-from infopursuit.pursuit.naive_bayes.sufficient import full_posterior
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP
 
@@ -95,7 +93,9 @@ def export(chosen: argparse.Namespace) -> int:
 def surest(pursuit: Pursuit, images: AnsweredImages) -> AnsweredImages:
     """Return of each class the image that the model is surest of, after all its answers."""
     answers = images.answers.to(pursuit.device)
-    posterior = full_posterior(cast(NaiveBayes, pursuit.classifier), answers).cpu().numpy()
+    with torch.no_grad():
+        logits = pursuit.classifier(answers, torch.ones_like(answers))
+    posterior = logits.double().softmax(dim=1).cpu().numpy()
     rows = []
     for label in np.unique(images.labels[images.labels != UNKNOWN]):
         of_class = np.flatnonzero(images.labels == label)

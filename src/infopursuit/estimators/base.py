@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
@@ -679,77 +678,6 @@ class PursuitClassifier:
         return chosen.checked()
 
 
-class DecidingClassifier(PursuitClassifier):
-    """A classifier whose evidence is a sum over answers, of which a few can stand for all."""
-
-    def decisive_answers(
-        self,
-        X: Any,
-        probability: float = 0.95,
-        most: int = 10,
-        overrides: Mapping[str, str | float] | None = None,
-        names: Sequence[str] | None = None,
-        stop: StoppingRule | None = None,
-        *,
-        classes: Any = None,
-    ) -> list[Explanation]:
-        """Return a few answers of each row, chosen from all, that alone lead to the same class.
-
-        All k questions are answered first. Answers are then added one by one, the one first that
-        brings the posterior closest to that of all answers (`pursuit.naive_bayes.sufficient`),
-        until the class is this probable, or as probable as after all of them. A greedy choice:
-        fewer answers may do. One may follow from another (`turtle`, `sea turtle`). The questions
-        that `explain` asks may lead to another class than all answers: then an explanation says so
-        (`Explanation.compared`).
-
-        Args:
-            X: (n, d) embeddings, or pictures if the model knows its CLIP.
-            probability: that is enough, in (0, 1].
-            most: the largest number of answers.
-            overrides: answers that replace those of the images, as in `explain`.
-            names: of the rows, as in `explain`.
-            stop: when `explain` asks no more; None for the model's own rule.
-            classes: the only ones there are, as in `predict`.
-
-        Raises:
-            InputError: a number is out of its range, the model has no such question, or an answer
-                is not a yes, a no or in between.
-        """
-        if classes is not None:
-            fewer = self._among(classes)
-            return fewer.decisive_answers(X, probability, most, overrides, names, stop)
-        if not 0 < probability <= 1:
-            raise InputError(f"probability is {probability!r}; expected more than 0, at most 1")
-        if isinstance(most, bool) or most != int(most) or most < 1:
-            raise InputError(f"most is {most!r}; expected a whole number from 1 on")
-        answers, shown, replaced = self._given(X, overrides, names)
-        return self.decided(answers, probability, int(most), shown, None, replaced, stop)
-
-    def decided(
-        self,
-        answers: Float[Tensor, "n k"],
-        probability: float,
-        most: int,
-        images: Sequence[str],
-        true_classes: Sequence[str | None] | None = None,
-        overridden: Sequence[int] = (),
-        stop: StoppingRule | None = None,
-    ) -> list[Explanation]:
-        """Do the same for n images whose answers to all k questions are given."""
-        from infopursuit.pursuit.naive_bayes.sufficient import decided
-
-        return decided(
-            self.pursuit_,
-            answers,
-            probability,
-            most,
-            self._rule(stop),
-            images,
-            true_classes,
-            overridden,
-        )
-
-
 def load_fitted(
     folder_or_repository: str | Path,
     clip: str | Path | None = None,
@@ -782,7 +710,7 @@ def load_fitted(
         folder = fetched(name)
     saved = persistence.load(folder, choose_device(device) if isinstance(device, str) else device)
     if estimators is None:
-        model = FITTED[saved.estimator]()
+        model = PursuitClassifier()
         model.stop = saved.settings["stop"]
     else:
         with persistence.one_line_errors(folder):
@@ -794,13 +722,6 @@ def load_fitted(
 
         model.clip_source_ = clip_source(clip)
     return model
-
-
-# What only predicts and explains, by the name of the class that was saved.
-FITTED: dict[str, type[PursuitClassifier]] = {
-    persistence.NAIVE_BAYES: DecidingClassifier,
-    persistence.NETWORKS: PursuitClassifier,
-}
 
 
 def rows_of(model: PursuitClassifier, X: Any) -> Matrix:

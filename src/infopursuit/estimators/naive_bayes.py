@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.trained_on import each_row, remember
-from infopursuit.estimators.base import DecidingClassifier
+from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import LEVELS
@@ -47,7 +47,7 @@ WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("auto", "counted", "fitted", 
 
 
 @dataclass(eq=False, repr=False)
-class InformationPursuitClassifier(Inputs, DecidingClassifier, ClassifierMixin, BaseEstimator):
+class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, BaseEstimator):
     """Information Pursuit with naive Bayes: asks the most informative question, adds up evidence.
 
     With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts chosen

@@ -37,7 +37,6 @@ OPTIONAL = (
     "second_opinion",
     "noun",
     "not_asked",
-    "compared",
     "known",
     "note",
     "spent",
@@ -171,15 +170,12 @@ class Explanation:
         class_names: the c classes.
         prior: the posterior before any question, and after what is known.
         steps: the questions in the order asked, up to the stop.
-        ended: why the questions ended, or why the answers suffice.
+        ended: why the questions ended.
         true_class: the class the image is labelled with, None for a new image.
-        criterion: what the values of questions are: expected information in nats, the probability
-            that the querier network gives to a question, or by how many nats a decisive answer
-            brings the posterior closer to that of all answers.
+        criterion: what the values of questions are: expected information in nats, or the
+            probability that the querier network gives to a question.
         familiarity: in (0, 1], the share of images of these classes that are at most as unusual, by
             all of their answers. None if that is not known.
-        chosen_from: if the steps are the answers that decide, how many answers they were chosen
-            from; None if one question was asked after another.
         labels: the c class labels if they are not texts, such as integers; None if the class names
             are the labels.
         picture: the image as the model saw it, small, as a data address; None if no answer has a
@@ -191,8 +187,6 @@ class Explanation:
         noun: what is explained: `image`, or `row` of a table.
         not_asked: answers of a person to questions that are not among the steps, each with the
             posterior as if it had come last.
-        compared: if the steps are the answers that decide: the class, its probability and how many
-            answers it rests on, when questions are `asked` one after another, and by `all`.
         known: answers that were known before the first question; their posterior is `prior`.
         note: what everybody should know who reads it; None for nothing.
         spent: what its questions cost; None if questions have no costs.
@@ -206,14 +200,12 @@ class Explanation:
     true_class: str | None = None
     criterion: Criterion = "information gain"
     familiarity: float | None = None
-    chosen_from: int | None = None
     labels: tuple[Any, ...] | None = None
     picture: str | None = None
     judged: Mapping[str, tuple[int, int]] | None = None
     second_opinion: Mapping[str, Any] | None = None
     noun: str = IMAGE
     not_asked: tuple[Step, ...] = ()
-    compared: Mapping[str, tuple[str, float, int]] | None = None
     known: tuple[Step, ...] = ()
     note: str | None = None
     spent: float | None = None
@@ -266,14 +258,11 @@ class Explanation:
         """Return the steps as they are read, by number from 0.
 
         Each is alone, or in a fold: there no class moved much, and the same one led throughout.
-        Decisive answers are all shown, and never is everything folded.
+        Never is everything folded.
         """
-        everything = range(len(self.steps))
-        if self.chosen_from is not None:
-            return [[number] for number in everything]
         runs = self._runs(())
         if not any(len(run) == 1 for run in runs):
-            most = sorted(everything, key=lambda number: -self.moved([number]))[:MOVERS]
+            most = sorted(range(len(self.steps)), key=lambda number: -self.moved([number]))[:MOVERS]
             runs = self._runs(most)
         return runs
 
@@ -341,8 +330,6 @@ class Explanation:
             parts["labels"] = tuple(values["labels"])
         if values.get("judged"):
             parts["judged"] = {query: tuple(each) for query, each in values["judged"].items()}
-        if values.get("compared"):
-            parts["compared"] = {by: tuple(each) for by, each in values["compared"].items()}
         kept = {key: each for key, each in values.items() if key != "confident"}
         return cls(**{**kept, **parts})
 
@@ -437,19 +424,13 @@ def leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, 
 
 
 def ending(explanation: Explanation) -> str:
-    """Say after how many questions, or by how many answers, it ended; if not certain, why then."""
+    """Say after how many questions it ended; if not certain, why then."""
     count, ended = len(explanation.steps), explanation.ended
     asked = f"after {_questions(count)}"
     if explanation.spent is not None:
         asked += f" at a cost of {explanation.spent:g}"
-    if explanation.chosen_from is not None:
-        asked = f"by {count} of {explanation.chosen_from} answers"
     if explanation.confident:
         return asked
-    if explanation.chosen_from is not None:
-        if ended == "all answers":
-            return f"not certain {asked}, nor by all of them"
-        return f"not certain: {asked.removeprefix('by ')} do not suffice"
     common = explanation.prior[_first(explanation.posterior)] > 1 / 2
     for_cost = explanation.criterion == "information for cost"
     reasons = {

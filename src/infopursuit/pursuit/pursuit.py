@@ -263,7 +263,6 @@ class Pursuit:
         images: Sequence[str],
         true_classes: Sequence[str | None] | None = None,
         overridden: Sequence[int] = (),
-        chosen_from: int | None = None,
         known: Bool[Tensor, "n k"] | None = None,
     ) -> list[Explanation]:
         """Return explanations of the first `counts` steps of what was rolled out.
@@ -276,12 +275,11 @@ class Pursuit:
             images: n ids or paths.
             true_classes: n class names, None if unknown.
             overridden: queries whose answers a person gave.
-            chosen_from: how many answers the steps were chosen from; None if they were asked.
             known: which answers were known before them; None for none.
         """
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
         p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
-        spent = self.spent(rolled.order, known) if chosen_from is None else None
+        spent = self.spent(rolled.order, known)
         not_asked = self._not_asked(rolled.order, counts, answers, overridden, known)
         return [
             Explanation(
@@ -294,9 +292,8 @@ class Pursuit:
                 ),
                 ended=ended[row],
                 true_class=None if true_classes is None else true_classes[row],
-                criterion=self.querier.criterion if chosen_from is None else "decisive answers",
+                criterion=self.querier.criterion,
                 familiarity=None if p_values is None else round(p_values[row], DIGITS),
-                chosen_from=chosen_from,
                 labels=self.labels,
                 noun=self.noun,
                 note=self.note,

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from infopursuit.pursuit.answers.table import AnswerTable
 
 # What the values of questions are: expected information in nats, the same for the cost of the
-# cheapest question, the probability that a network gives to a question, or by how many nats an
-# answer brings the posterior closer to that of all.
-Criterion = Literal[
-    "information gain", "information for cost", "querier probability", "decisive answers"
-]
+# cheapest question, or the probability that a network gives to a question.
+Criterion = Literal["information gain", "information for cost", "querier probability"]
 Member = TypeVar("Member", bound="HistoryFunction")
 
 

@@ -15,10 +15,8 @@ from torch import Tensor
 from infopursuit.core.errors import InputError
 
 # Why questions end: a condition of the rule held, as many were asked as it allows, none is left, or
-# a person stopped. Of answers that decide: all answers make the class no more probable.
-Ended = Literal[
-    "probability", "entropy", "stability", "maximum", "questions", "unfinished", "all answers"
-]
+# a person stopped.
+Ended = Literal["probability", "entropy", "stability", "maximum", "questions", "unfinished"]
 # The conditions of a rule, by the numbers that `StoppingRule.steps` gives them; the first is none.
 HOLDING: tuple[Ended | None, ...] = (None, "probability", "entropy", "stability")
 # The conditions that make a prediction certain. That it did not change does not.

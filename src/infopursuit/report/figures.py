@@ -39,7 +39,6 @@ from infopursuit.report.words import (
     BEFORE,
     changed_little,
     numbered,
-    other_ways,
     shown_runs,
     stops_when,
 )
@@ -259,8 +258,6 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
     if explanation.second_opinion is not None:
         facts.append(_Fact("Answers marked +", f"given by {explanation.second_opinion['model']}"))
     facts.append(_Fact("Explanation", ending(explanation)))
-    if other := other_ways(explanation):
-        facts.append(_Fact("Other ways", other))
     if stop is not None:
         facts.append(_Fact("Questions stop", stops_when(stop), QUIET, weight="normal"))
     return facts

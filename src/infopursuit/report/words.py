@@ -67,8 +67,6 @@ def notes(explanation: Explanation, everything: bool = False) -> list[str]:
         if given:
             share = f"right in {right} of {given} pictures, judged by people"
             lines.append(f"{step.question} {share}.")
-    if other := other_ways(explanation):
-        lines.append(other)
     unlike = [NONE_OF_THE_CLASSES.format(explanation.noun)] if explanation.unfamiliar else []
     return lines + unlike
 
@@ -80,23 +78,6 @@ def why_not_sure(explanation: Explanation, step: Step) -> str:
     leader, rival = explanation.class_names[step.leader], explanation.class_names[step.rival]
     of_leader, of_rival = map(percent, step.rates)
     return f"{step.question} Not sure in {of_leader} of {leader}, in {of_rival} of {rival}."
-
-
-def other_ways(explanation: Explanation) -> str | None:
-    """Say what questions one after another and all answers lead to, if it is another class."""
-    if explanation.compared is None:
-        return None
-    (asked, of_asked, count), (by_all, of_all, k) = (
-        explanation.compared[by] for by in ("asked", "all")
-    )
-    few = explanation.class_names[explanation.top_classes(1)[0]]
-    if asked == by_all == few:
-        return None
-    return (
-        f"By these {counted(len(explanation.steps), 'answer')} alone: {few}, "
-        f"{percent(explanation.probability)}; by all {k}: {by_all}, {percent(of_all)}; by the "
-        f"{count} that are asked one after another: {asked}, {percent(of_asked)}."
-    )
 
 
 def who_answered(explanation: Explanation) -> list[str]:
@@ -120,8 +101,7 @@ def without_asking(explanation: Explanation, step: Step) -> str:
         f"{names[each]} would have {percent(step.posterior[each])}"
         for each in dict.fromkeys([predicted, step.leader])
     ]
-    where = "not asked" if explanation.chosen_from is None else "not needed"
-    given = f"{step.question} {step.said} was given by a person and {where}"
+    given = f"{step.question} {step.said} was given by a person and not asked"
     return f"{given}: with it {' and '.join(would)}."
 
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from infopursuit.core.files import write_text
 from infopursuit.datasets.labelled_images import LabelledImages, load_images
-from infopursuit.estimators.base import DecidingClassifier, PursuitClassifier
+from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.places import located, mapped
 from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit.pursuit.explanation import Explanation
@@ -28,12 +28,10 @@ class ExplainedImage(NamedTuple):
     Attributes:
         explanation: the questions in the order asked.
         figure: the file that shows it: its name in a file of explanations, its path in a report.
-        short: the answers that decide; None if a model cannot give them.
     """
 
     explanation: Explanation
     figure: str
-    short: Explanation | None = None
 
 
 def write_explanations(
@@ -44,7 +42,6 @@ def write_explanations(
         {
             "figure": image.figure,
             "explanation": image.explanation.to_dict(),
-            "short": None if image.short is None else image.short.to_dict(),
         }
         for image in explained
     ]
@@ -57,11 +54,7 @@ def read_explanations(path: str | Path) -> tuple[StoppingRule, list[ExplainedIma
     """Read what `write_explanations` wrote."""
     content = json.loads(Path(path).read_text(encoding="utf-8"))
     return StoppingRule(**content["stop"]), [
-        ExplainedImage(
-            Explanation.from_dict(image["explanation"]),
-            image["figure"],
-            None if image["short"] is None else Explanation.from_dict(image["short"]),
-        )
+        ExplainedImage(Explanation.from_dict(image["explanation"]), image["figure"])
         for image in content["images"]
     ]
 
@@ -91,14 +84,7 @@ def explanations(
     answers = pursuit.answers(images.embeddings[rows].to(pursuit.device))
     labels = [images.class_names[int(images.labels[row])] for row in rows]
     explained = pursuit.explain(answers, explain.stop, ids, labels)
-    short = [None] * len(ids)
-    if isinstance(model, DecidingClassifier):
-        probability, most = (
-            explain.stop_at_probability or 1.0,
-            explain.max_queries or answers.shape[1],
-        )
-        short = model.decided(answers, probability, most, ids, labels, stop=explain.stop)
-    return list(map(ExplainedImage, explained, figure_names(ids), short))
+    return list(map(ExplainedImage, explained, figure_names(ids)))
 
 
 def with_places(
@@ -107,10 +93,5 @@ def with_places(
     """Put the place of each yes into explanations."""
     shown = [pictures[each.explanation.image] for each in explained]
     _, maps = mapped(model, shown)
-    long = located(model, [each.explanation for each in explained], maps, shown)
-    short = [
-        each.short and located(model, [each.short], maps[[row]], [shown[row]])[0]
-        for row, each in enumerate(explained)
-    ]
-    figures = [each.figure for each in explained]
-    return list(map(ExplainedImage, long, figures, short))
+    explained_there = located(model, [each.explanation for each in explained], maps, shown)
+    return list(map(ExplainedImage, explained_there, [each.figure for each in explained]))

@@ -27,7 +27,7 @@ from infopursuit.pursuit.explanation import (
 )
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.figures import Chart, chart_svg
-from infopursuit.report.words import NONE_OF_THE_CLASSES, other_ways, stops_when
+from infopursuit.report.words import NONE_OF_THE_CLASSES, stops_when
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report import charts, meaning_tables, tables
 from infopursuit_study.run_report.groups import Group, comparisons, grouped, measured_groups
@@ -64,7 +64,6 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         percent=percent,
         share=share,
         summary=summary,
-        in_short=in_short,
         groupby_in_order=in_order,
         question=question,
         columns=columns,
@@ -200,16 +199,6 @@ def summary(explanation: Explanation) -> str:
     if explanation.true_class is not None:
         said += f", {'right' if explanation.correct else f'wrong: it is {explanation.true_class}'}"
     return f"{said}, {ending(explanation)}"
-
-
-def in_short(decisive: Explanation) -> str:
-    """List the answers that decide, and what they alone lead to."""
-    answers = ", ".join(f"{step.query}: {step.said}" for step in decisive.steps)
-    comma = "" if decisive.confident else ","
-    alone = f"{belief(decisive.posterior, decisive)}{comma} {ending(decisive)}"
-    said = f"{answers} ({alone})" if answers else alone
-    other = other_ways(decisive)
-    return said if other is None else f"{said}. {other.removesuffix('.')}"
 
 
 def data_uri(path: str | Path) -> str:

@@ -1,4 +1,4 @@
-"""Naive Bayes, information gain and decisive answers against the textbook, image by image."""
+"""Naive Bayes and information gain against the textbook, image by image."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-from torch import Tensor
 
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import (
@@ -15,11 +14,6 @@ from infopursuit.pursuit.naive_bayes.model import (
     InformationGain,
     NaiveBayes,
     RedundantQuestions,
-)
-from infopursuit.pursuit.naive_bayes.sufficient import (
-    full_posterior,
-    sufficient_counts,
-    sufficient_subset,
 )
 from infopursuit.pursuit.rollout import first_of_the_best, ranked, roll_out
 from tests.pursuit.naive_bayes import textbook
@@ -146,94 +140,3 @@ def test_both_are_saved_as_one_table_and_of_some_questions_alone() -> None:
     assert torch.equal(again(answers, mask), classifier(answers, mask))
     redundant = with_pairs(3).select(torch.tensor([7, 3, 2])).tensors()["put_off"]
     assert redundant.tolist() == [[1, 0, 1]]
-
-
-def divergence(goal: list[float], other: list[float]) -> float:
-    """KL(goal || other), in nats."""
-    return sum(p * math.log(p / q) for p, q in zip(goal, other, strict=True) if p > 0)
-
-
-def by_hand(
-    of: AnswerTable, given: Tensor, weights: list[float], pairs: list[list[int]]
-) -> tuple[list[int], list[float]]:
-    """All answers of one image in the order in which they decide, and what each gains.
-
-    Both posteriors of a gain are tempered by as many answers as there are with the candidate.
-    """
-    answers, independent = dict(enumerate(given.tolist())), of.independent_answers
-    goal = textbook.posterior(of, answers, independent)
-    chosen: dict[int, float] = {}
-    gains = []
-    while len(chosen) < len(answers):
-        left = [query for query in answers if query not in chosen]
-        sure = [query for query in left if answers[query] != 0.5]
-        late = {
-            other
-            for asked, other, only_yes in pairs
-            if asked in chosen and (not only_yes or chosen[asked] == 1)
-        }
-        new = [query for query in left if query not in late]
-        left = [query for query in sure if query in new] or new or left
-        before = divergence(goal, textbook.posterior(of, chosen, independent, len(chosen) + 1))
-        gain = {}
-        for query in left:
-            with_it = {**chosen, query: answers[query]}
-            gain[query] = before - divergence(goal, textbook.posterior(of, with_it, independent))
-        best = max(left, key=lambda query: gain[query] * (weights[query] if gain[query] > 0 else 1))
-        chosen[best] = answers[best]
-        gains.append(-math.inf if best in late else gain[best])
-    return list(chosen), gains
-
-
-@LEVELS
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("pairs", [[], [[0, 1, 0], [1, 0, 0], [2, 4, 1], [5, 4, 1]]])
-def test_answers_come_in_the_order_of_the_definition(
-    levels: int, weighted: bool, pairs: list[list[int]]
-) -> None:
-    table, answers = textbook.table(levels), textbook.answers(levels)
-    weights = [0.2 + 0.1 * query for query in range(K)] if weighted else [1.0] * K
-    querier = InformationGain(
-        table,
-        torch.tensor(weights) if weighted else None,
-        RedundantQuestions(torch.tensor(pairs), K) if pairs else None,
-    )
-    found = sufficient_subset(NaiveBayes(table), answers, K, querier)
-    for image, given in enumerate(answers):
-        order, gains = by_hand(table, given, weights, pairs)
-        assert found.order[image].tolist() == order
-        assert found.values[image, :, 0].tolist() == pytest.approx(gains, abs=1e-9)
-        assert found.best[image, :, 0].tolist() == order
-
-
-@LEVELS
-def test_posteriors_are_those_of_the_answers_alone(levels: int) -> None:
-    classifier, answers = NaiveBayes(textbook.table(levels)), textbook.answers(levels)
-    found = sufficient_subset(classifier, answers, 4)
-    for count in range(5):
-        mask = torch.zeros_like(answers).scatter_(1, found.order[:, :count], 1.0)
-        expected = classifier(answers, mask).softmax(dim=1)
-        torch.testing.assert_close(found.posteriors[:, count], expected)
-    assert torch.equal(found.answers, answers.gather(1, found.order))
-
-
-def test_an_answer_between_levels_is_chosen_as_the_nearer_and_added_as_it_is() -> None:
-    classifier, answers = NaiveBayes(textbook.table(2)), textbook.answers(2)
-    answers[:, 3] = 0.8
-    found = sufficient_subset(classifier, answers, K)
-    torch.testing.assert_close(found.posteriors[:, K].double(), full_posterior(classifier, answers))
-
-
-def test_answers_suffice_if_the_class_leads_and_is_as_probable() -> None:
-    goal = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7]], dtype=torch.float64)
-    posteriors = torch.tensor(
-        [
-            [[0.5, 0.5], [0.7, 0.3], [0.85, 0.15], [0.95, 0.05]],  # 0.8 suffices, after two
-            [[0.55, 0.45], [0.45, 0.55], [0.6, 0.4], [0.9, 0.1]],  # as probable as after all
-            [[0.6, 0.4], [0.5, 0.5], [0.4, 0.6], [0.35, 0.65]],  # never
-        ],
-        dtype=torch.float64,
-    )
-    count, sufficient = sufficient_counts(posteriors, goal, 0.8)
-    assert count.tolist() == [2, 2, 3]
-    assert sufficient.tolist() == [True, True, False]

@@ -11,7 +11,6 @@ import torch
 
 import infopursuit
 from infopursuit import InformationPursuitClassifier, TableQuestions
-from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -132,8 +131,6 @@ def test_a_model_of_subclasses_is_saved_whole(tmp_path: Path) -> None:
     X, y = kinds(1500, 0)
     model = InformationPursuitClassifier(rates="subclasses").fit(X, y)
     assert model.pursuit_.classifier.table is None
-    with pytest.raises(InputError, match="expected a model with rates='counted' or 'fitted'"):
-        model.decisive_answers(X[:1])
     model.save(tmp_path / "model")
     loaded = infopursuit.load(tmp_path / "model")
     first, second = model.roll_out(X[:50]), loaded.roll_out(X[:50])

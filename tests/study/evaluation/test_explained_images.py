@@ -17,12 +17,11 @@ from tests.pursuit.test_explanation import explained
 def test_a_file_gives_back_what_was_written(tmp_path: Path) -> None:
     images = [
         ExplainedImage(explained(image="ä/1"), "1.png"),
-        ExplainedImage(explained(true_class=None, steps=()), "2.png", explained(chosen_from=7)),
+        ExplainedImage(explained(true_class=None, steps=()), "2.png"),
         ExplainedImage(explained(ended="stability", familiarity=1 / 3, prior=(0.1, 0.2, 0.7)), ""),
     ]
-    compared = {"asked": ("a & b", 0.4, 9), "all": ("giraffe", 0.97, 12)}
     unsure = Step("legs", 0.5, (0.3, 0.4, 0.3), 1.1, rates=(0.4, 0.1), rival=0)
-    images.append(ExplainedImage(explained(steps=(unsure,), compared=compared), "4.png"))
+    images.append(ExplainedImage(explained(steps=(unsure,)), "4.png"))
     rule, path = StoppingRule(0.8, 4, None, 3), tmp_path / "explanations.json"
     write_explanations(path, rule, images)
     assert read_explanations(path) == (rule, images)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -239,14 +238,7 @@ def make_run(
         # The report takes a figure as it is, so that a small picture stands in for it.
         figure = explanation_png(explanation, 10) if drawn else _png(number)
         (folder / f"{explanation.image}.png").write_bytes(figure)
-    short = [
-        replace(each, steps=each.steps[-1:], chosen_from=len(each.steps)) if each.steps else None
-        for each in told
-    ]
-    explained_images = [
-        ExplainedImage(each, f"{each.image}.png", few)
-        for each, few in zip(told, short, strict=True)
-    ]
+    explained_images = [ExplainedImage(each, f"{each.image}.png") for each in told]
     write_explanations(folder / "explanations.json", STOP, explained_images)
 
 

@@ -17,7 +17,6 @@ from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.run_report.page import (
     belief,
     columns,
-    in_short,
     one_rule,
     render_report,
     shown_run,
@@ -162,8 +161,6 @@ def test_page_shows_every_run_and_the_figures_of_one(results, page):
     ]
     for each in best.explanations:
         assert summary(each.explanation) in words
-        assert each.short is not None
-        assert f"{in_short(each.short)}." in words
         assert all(question(step.query) in words for step in each.explanation.steps)
     assert "$5 &amp; &lt;ticket&gt;?" in page
     assert "??" not in words

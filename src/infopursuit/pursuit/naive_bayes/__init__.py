@@ -3,7 +3,6 @@
 model.py       the classifier (naive Bayes), the querier (information gain), redundant questions
 fit.py         rates from training images, tempering from held-out ones
 selection.py   the queries whose answers tell most of the class together
-sufficient.py  the few answers of an image that lead to the same class as all
 training_set.py  the rows to fit on
 sharded_set.py   images to fit on that are read a shard at a time
 """
