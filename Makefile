@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # made training take five times as long; on idle cores it is worth little.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help env vllm repro test test-all lint docs bench gpu-check campaign lock clean
+.PHONY: help env vllm repro test test-all lint docs bench gpu-check lock clean
 
 help: ## Show this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 10
@@ -94,7 +94,7 @@ FEWEST := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE
 test: env lint ## Check the code and run the tests.
 	@JAXTYPING_DISABLE=1 pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))"
 
-test-all: env ## Run what `make test` leaves out: vLLM, Ray, sshd, `dvc repro`, campaigns, shapes.
+test-all: env ## Run what `make test` leaves out: vLLM, Ray, sshd, `dvc repro`, kills, shapes.
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
 	export $(FEWEST)
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))" $(WITH_SHAPES)
@@ -134,9 +134,6 @@ bench: env ## Time the training engine against a naive one (half an hour).
 # For a machine with little besides torch and no network: it uses what is there and makes no .venv.
 gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without installing anything.
 	@PYTHONPATH=src $(PYTHON) -m benchmarks.gpu_check $(ARGS)
-
-campaign: env ## Stop every stage at many moments (hours); the table goes to artifacts/campaigns/kills.md.
-	@python -m campaigns.kills $(ARGS)
 
 lock: ## Resolve the pinned versions again.
 	@compile=($(UV) pip compile --generate-hashes --no-emit-index-url --no-annotate --no-header \

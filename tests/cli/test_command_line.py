@@ -239,3 +239,32 @@ def test_missing_packages_and_two_models_are_refused(
     status, _, log = run("serve", *given)
     assert status == 1
     assert "pip install 'infopursuit[app]' (fastapi, uvicorn not found)" in log
+
+
+@pytest.mark.parametrize(
+    ("around", "status", "said"),
+    [
+        ("export LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0", 0, r"Prediction: \\u732b"),
+        ("export PYTHONIOENCODING=cp1252", 0, r"Prediction: \\u732b"),
+        ("exec <&-", 0, "Prediction: \u732b"),
+        ("exec 2>&-", 0, "Prediction: \u732b"),
+        ("exec >&-", 1, "the standard output is closed"),
+        ("exec >/dev/full", 1, "the disk is full"),
+        ("mkdir gone; cd gone; rmdir ../gone", 1, "the working directory is gone"),
+        ("ulimit -v 1000000", 1, "there is not enough memory"),
+    ],
+)
+def test_a_command_works_or_says_in_one_line_why_not_wherever_it_is_run(
+    world: World, tmp_path: Path, around: str, status: int, said: str
+) -> None:
+    model = world.fitted().with_class_names(["\u732b", "\xe9", "\U0001f600", "d"])
+    model.save(tmp_path / "m")
+    np.save(tmp_path / "x.npy", world.X[model.predict(world.X) == "\u732b"][:1])
+    words = [sys.executable, "-m", "infopursuit", "explain", "--model", tmp_path / "m"]
+    command = ["sh", "-c", f'{around}; exec "$@"', "sh", *map(str, words), tmp_path / "x.npy"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
+    assert done.returncode == status
+    errors = done.stderr.decode()
+    assert "Traceback" not in errors
+    assert re.search(said, errors if status else done.stdout.decode(errors="replace"))
+    assert status == 0 or len(errors.splitlines()) == 1

@@ -65,6 +65,10 @@ def write_config(folder: Path, model: Any = MODEL, **tokenizer: Any) -> None:
     (folder / CONFIG).write_text(json.dumps({"model_cfg": model}))
 
 
+def large(**towers: dict[str, Any]) -> dict[str, Any]:
+    return {**MODEL, **{name: {**MODEL[name], **changes} for name, changes in towers.items()}}
+
+
 # -- folders ---------------------------------------------------------------------------------
 
 
@@ -83,6 +87,9 @@ def test_the_name_follows_weights_and_configuration(tiny_clip: Path, copy: Path)
         (lambda f: write_config(f, MODEL | {"embed_dim": 8}), "cannot load"),
         (lambda f: (f / SAFE).write_bytes(b"no"), "cannot load"),
         (write_nan, "NaN"),
+        (lambda f: write_config(f, large(vision_cfg={"layers": 10**6})), "expected at most 256"),
+        (lambda f: write_config(f, large(text_cfg={"vocab_size": 6e7})), "size is 60000000.0"),
+        (lambda f: write_config(f, large(text_cfg={"hf_model_name": "x/y"})), "bring code"),
         # A configuration brings no code and reads no other file.
         (lambda f: write_config(f, trust_remote_code=True), "kwargs sets trust_remote_code; exp"),
         (lambda f: write_config(f, clean="lower", bpe_path="/x"), "kwargs sets bpe_path; expected"),

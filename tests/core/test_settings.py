@@ -46,10 +46,17 @@ def test_settings_are_read_with_numbers_as_people_write_them(tmp_path: Path) -> 
         settings.name = "b"  # type: ignore[misc]
 
 
-# Files that are not settings at all: campaigns/bad_files.py.
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("", "expected a mapping of settings, found NoneType"),
+        ("- name\n", "expected a mapping of settings, found list"),
+        ("? [a]\n: b\n", r"the key .* expected a text"),
+        ("name: [\n", "not valid YAML"),
+        ("name: a\nname: b\n", ".*duplicate key"),
+        ("name: 2001-99-99\n", "not valid YAML"),
+        (f"name: {'9' * 5000}\n", ".*Exceeds the limit"),
+        (f"name: {'[' * 1500}{']' * 1500}\n", ".*too deep"),
         ("name: a\n", "inner: missing key"),
         ("name: a\ninner: {}\n", "inner.count: missing key"),
         (

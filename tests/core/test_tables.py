@@ -146,6 +146,14 @@ def test_columns_are_checked_and_foreign_integers_cast(tmp_path: Path) -> None:
     pq.write_table(pa.table({**columns, "class_name": pa.nulls(1, pa.string())}), path)
     with pytest.raises(InputError, match="'class_name' is empty in row 0"):
         read_table(path, IMAGES)
+    twice = pa.table(columns).append_column("id", pa.array(["y"]))
+    pq.write_table(twice, path)
+    with pytest.raises(InputError, match="several columns are called 'id'"):
+        read_table(path, IMAGES)
+    not_utf8 = pa.array([b"\xff\xfe"], pa.binary()).view(pa.string())
+    pq.write_table(pa.table({**columns, "id": not_utf8}), path)
+    with pytest.raises(InputError, match="Invalid UTF8"):
+        read_table(path, IMAGES)
     pq.write_table(pa.table({"id": ["x"]}), path)
     with pytest.raises(
         InputError, match=r"no column 'split'; expected columns id, split.*found id"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import unicodedata
+import zipfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -460,6 +462,13 @@ def test_mistakes_in_lists_are_named(
         copied(lists(tmp_path / "x.parquet", pa.array(rows, kind)))
 
 
+class _Trap:
+    """An object that raises SystemError when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return exec, ("raise SystemError('a pickle was opened')",)
+
+
 ARRAYS: dict[str, Any] = {
     "train_embeddings": MATRIX[:4],
     "train_labels": np.array([0, 1, 2, 0]),
@@ -494,6 +503,8 @@ def test_arrays_of_numpy_are_read(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"train_labels": np.array([_Trap()])}, "not readable as plain arrays"),
+        ({"train_labels": np.array([0, -1, 2, 0])}, "label -1 of row 1 has no class name"),
         ({"train_ids": np.arange(5)}, "train_ids has 5 values for the 4 rows"),
         ({"train_labels": np.array([0, 1, 2, 3])}, "label 3 of row 3 has no class name"),
         ({"train_labels": np.ones(4)}, "and train_labels float64; expected floats .* and integers"),
@@ -509,6 +520,16 @@ def test_mistakes_in_arrays_are_named(
     arrays = {key: array for key, array in (ARRAYS | change).items() if array is not None}
     with pytest.raises(InputError, match=rf"{name}(/\w+\.npy)?: .*{message}"):
         copied(numpy_files(tmp_path / name, arrays))
+
+
+def test_an_array_that_claims_more_rows_than_it_has_takes_no_memory(tmp_path: Path) -> None:
+    header = {"descr": "<f4", "fortran_order": False, "shape": (10**12, 4)}
+    array = io.BytesIO()
+    np.lib.format.write_array_header_1_0(array, header)
+    with zipfile.ZipFile(tmp_path / "x.npz", "w") as archive:
+        archive.writestr("train_embeddings.npy", array.getvalue())
+    with pytest.raises(InputError, match=r"x\.npz: not readable as plain arrays"):
+        copied(tmp_path / "x.npz")
 
 
 def test_a_single_array_is_refused(tmp_path: Path) -> None:

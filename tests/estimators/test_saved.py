@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -16,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from safetensors.numpy import load_file, save_file
 
 import infopursuit
 from infopursuit.core.errors import InputError
@@ -235,7 +238,31 @@ def edited(**changes: object) -> Callable[[Path], None]:
     return edit
 
 
-# What else can be wrong is in the table of bad models of the campaign of bad inputs.
+def weighed(name: str, change: Callable[[np.ndarray], object]) -> Callable[[Path], None]:
+    """Change a tensor and the checksum that the description has of it."""
+
+    def edit(folder: Path) -> None:
+        weights = {key: value.copy() for key, value in load_file(folder / WEIGHTS).items()}
+        changed = change(weights[name])
+        save_file(
+            {**weights, name: weights[name] if changed is None else changed}, folder / WEIGHTS
+        )
+        sha256 = json.loads((folder / DESCRIPTION).read_text())["sha256"]
+        digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
+        edited(sha256={**sha256, WEIGHTS: digest})(folder)
+
+    return edit
+
+
+def first_is(value: float) -> Callable[[np.ndarray], object]:
+    return lambda rows: rows.__setitem__(0, value)
+
+
+def huge(name: str) -> Callable[[Path], None]:
+    """Make a file large, of which the disk holds nothing."""
+    return lambda folder: os.truncate(folder / name, 2 * 10**11)
+
+
 MALFORMED: dict[str, tuple[Callable[[Path], object], str]] = {
     "an early format": (edited(format=3), "format 3; expected 4.*train"),
     "a text as format": (edited(format="4"), "format '4'; expected 4$"),
@@ -247,6 +274,20 @@ MALFORMED: dict[str, tuple[Callable[[Path], object], str]] = {
         edited(format=5, requires="infopursuit>=1' evil; rm -r '"),
         "pip install --upgrade infopursuit$",
     ),
+    "a width of 10^9": (edited(width=10**9), "rule.directions has the shape"),
+    "questions are one text": (edited(queries="abcd"), "queries: .*list, found 'abcd'"),
+    "a question twice": (edited(queries=["a", "b", "c", "a", "d", "e"]), "there twice"),
+    "an unknown first question": (edited(first=99), "first question 99 is none of 6"),
+    "a description of 200 GB": (huge(DESCRIPTION), "200,000 MB; .* most"),
+    "weights of 200 GB": (huge(WEIGHTS), "200,000 MB; .* most"),
+    "a table of NaN": (weighed("classifier.log_likelihood", first_is(np.nan)), "holds NaN"),
+    "a table of another size": (
+        weighed("classifier.log_prior", lambda rows: rows[:-1]),
+        "has the shape",
+    ),
+    "a spread of 0": (weighed("classifier.spread", np.zeros_like), "spread is 0.0; expected more"),
+    "familiar by NaN": (weighed("familiarity.log_likelihood", first_is(np.nan)), "holds NaN"),
+    "familiar beyond all": (weighed("familiarity.held_out", first_is(200)), "expected 0 to"),
     "another rule": (edited(rule="guess"), "rule: .*found 'guess'"),
     "settings are a list": (edited(settings=[1]), "settings: "),
     "a width beyond measure": (edited(width=10**30), "width: .*less than"),

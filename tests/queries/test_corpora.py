@@ -85,7 +85,6 @@ def test_given_texts_keep_their_spelling(tmp_path: Path) -> None:
     assert read_table(tmp_path / "answers.parquet", ANSWERS).num_rows == 0
 
 
-# Further mistakes: campaigns/bad_files.py.
 @pytest.mark.parametrize(
     ("column", "message"),
     [({"text": ["a", " "]}, "row 1 is blank"), ({"name": ["a"]}, "no column 'text'")],
@@ -119,6 +118,9 @@ def test_equal_captions_are_joined_in_order_of_their_first(tmp_path: Path) -> No
     ("content", "message"),
     [
         (annotations(), "annotations: List should have at least 1 item"),
+        (annotations((2**64, "x")), "id: .* less than 9223"),
+        (annotations((1, "x"), (1, "y")), r"annotations\[1\] has the id 1 of"),
+        (annotations((1, "\ud83d")), "surrogate"),
         (annotations((True, "x")), r"annotations\[0\]\.id: .* found True"),
         (annotations((1, "x"), (2, " \n")), r"annotations\[1\] \(id 2\) has an empty caption"),
     ],

@@ -143,7 +143,6 @@ def judge(path: Path) -> KnowledgeTable:
 LISTED = '{"class": "z", "yes": [], "sometimes": []}\n'
 
 
-# Further mistakes: campaigns/bad_files.py.
 @pytest.mark.parametrize(
     ("reader", "lines", "message"),
     [
