@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Literal
 
 import pytest
 
 from benchmarks import naive_checks
+from benchmarks.engine_pair import CASES
+from benchmarks.gpu_check import __main__ as gpu_check
+from benchmarks.gpu_check import checks
 from tests.devices import DEVICES
 
 
@@ -24,3 +29,13 @@ def test_masks_of_a_roll_out_equal_the_naive_masks(device: str) -> None:
 @pytest.mark.parametrize("device", DEVICES)
 def test_evaluation_equals_the_naive_evaluation(device: str) -> None:
     naive_checks.check_evaluation(device)
+
+
+@pytest.mark.slow
+def test_every_row_of_the_gpu_check_is_exact(tmp_path: Path) -> None:
+    options = ["--device", "cpu", "--tiny", "--budget", "3000", "--out", str(tmp_path)]
+    gpu_check.main(options)
+    report = json.loads((tmp_path / "gpu_check.json").read_text(encoding="utf-8"))
+    assert report["complete"] is True
+    assert len(report["rows"]) == len(checks.CHECKS) + len(CASES)
+    assert all(row["exact"] for row in report["rows"])

@@ -10,6 +10,4 @@ __main__.py    runs the parts, each in its own process, within a budget of time
 rows.py        a row of the table, and the files
 checks.py      the same results as on the CPU, repeated to the bit
 engine.py      steps and roll-outs against the naive implementation on the same device
-schedules.py   the paper's training of CIFAR-10 and CIFAR-100, by extrapolation
-medoids.py     k-medoids of a universe
 """

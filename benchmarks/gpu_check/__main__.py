@@ -41,8 +41,6 @@ class Part(NamedTuple):
 PARTS = {
     "checks": Part("the same results as on the CPU", 120),
     "engine": Part("the engine against the naive implementation", 200),
-    "schedules": Part("the schedules of CIFAR-10 and CIFAR-100", 180),
-    "medoids": Part("k-medoids", 110),
 }
 # A part does not start with less.
 LEAST_SECONDS = 15.0
