@@ -59,7 +59,7 @@ def test_a_plant_is_found_with_one_wrong_answer(
 ) -> None:
     if coded:  # as large tables are written
         monkeypatch.setattr(contents, "LARGE", 0)
-    key, _ = open_key(plants)
+    key = open_key(plants)
     pursuit = key_model(key, 0.9)
     write_page(pursuit, key, plants.with_suffix(".html"))
     page = open_page(plants.with_suffix(".html").read_text(encoding="utf-8"))
@@ -87,7 +87,7 @@ def test_a_plant_is_found_with_one_wrong_answer(
 
 
 def test_a_link_keeps_five_degrees(plants: Path, open_page: Opened) -> None:
-    key, _ = open_key(plants)
+    key = open_key(plants)
     pursuit = key_model(key, 0.99)
     write_page(pursuit, key, plants.with_suffix(".html"))
     text = plants.with_suffix(".html").read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ def test_a_link_keeps_five_degrees(plants: Path, open_page: Opened) -> None:
 
 
 def test_states_are_a_list_and_a_number_can_be_typed(plants: Path, open_page: Opened) -> None:
-    key, _ = open_key(plants)
+    key = open_key(plants)
     pursuit = key_model(key, 0.9)
     write_page(pursuit, key, plants.with_suffix(".html"))
     page = open_page(plants.with_suffix(".html").read_text(encoding="utf-8"))

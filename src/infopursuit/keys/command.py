@@ -1,13 +1,10 @@
-"""`infopursuit key`: an identification key from a table, a knowledge table or a fitted model.
-
-key.html  a page that asks a person     key.json  Clavis 1.0
-key.md    a printed key                 key.csv   a table of classes by characters
-"""
+"""`infopursuit key`: a page that asks a person, or Clavis 1.0, from a table of classes."""
 
 from __future__ import annotations
 
 import argparse
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,31 +13,19 @@ import torch
 from infopursuit.cli.explain import write_out
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import counted
-from infopursuit.estimators.base import load_fitted
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.explorer.page import page, room
 from infopursuit.keys.clavis import read_clavis, write_clavis
-from infopursuit.keys.key import (
-    Key,
-    check_pictures,
-    checked,
-    read_csv,
-    write_csv,
-)
-from infopursuit.keys.models import fitted_key, key_model, knowledge_key
-from infopursuit.keys.printed import printed_key
-from infopursuit.keys.sdd import read_sdd
+from infopursuit.keys.key import Key, check_pictures, read_csv
+from infopursuit.keys.models import key_model
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts.knowledge_files import open_knowledge
 
 logger = logging.getLogger("infopursuit")
 
-PAGE, PRINTED, CLAVIS, TABLE = ".html", ".md", ".json", ".csv"
+PAGE, CLAVIS = ".html", ".json"
+READERS = {".csv": read_csv, CLAVIS: read_clavis}
 SPREADSHEETS = (".xlsx", ".xls", ".xlsm", ".ods", ".numbers")
-READ = ".csv, .json (Clavis), .xml (SDD), .jsonl or .parquet (knowledge), or the folder of a model"
-# Whoever reads a printed key cannot take an answer back: the key trusts it.
-RELIABILITY_IN_PRINT = 0.999
 # Bytes of a page, pictures included.
 LARGEST = 20_000_000
 # A class is named when it is this probable; a person may go on.
@@ -50,8 +35,8 @@ SURE = StoppingRule(0.95, stability=None)
 def key(chosen: argparse.Namespace) -> None:
     """Write the key."""
     out: Path = chosen.out
-    if out.suffix not in (PAGE, PRINTED, CLAVIS, TABLE):
-        raise InputError(f"{out}: expected a name that ends in .html, .md, .json or .csv")
+    if out.suffix not in (PAGE, CLAVIS):
+        raise InputError(f"{out}: expected a name that ends in .html or .json")
     if out.exists() and out.resolve() == chosen.table.resolve():
         raise InputError(f"{out}: is the table that is read; expected another name for the key")
     if out.suffix == CLAVIS and not (chosen.creator and "://" in (chosen.license or "")):
@@ -59,17 +44,11 @@ def key(chosen: argparse.Namespace) -> None:
             f"{out}: a Clavis file says who made it and under which license; expected --creator "
             "NAME and --license ADDRESS, such as https://creativecommons.org/licenses/by/4.0/"
         )
-    read, pursuit = open_key(chosen.table, chosen.title)
+    read = open_key(chosen.table, chosen.title)
     if out.suffix == CLAVIS:
         write_clavis(read, out, chosen.creator, chosen.license)
-    elif out.suffix == TABLE:
-        write_csv(read, out)
-    elif out.suffix == PRINTED:
-        printed = pursuit or key_model(read, RELIABILITY_IN_PRINT)
-        text = printed_key(printed, read.title, chosen.error)
-        write_out({out.name: text.encode()}, out.parent, "FILE", out)
     else:
-        write_page(pursuit or key_model(read, chosen.reliability), read, out)
+        write_page(key_model(read, chosen.reliability), read, out)
     logger.info(
         "%s: %s, %s, %s",
         out,
@@ -79,21 +58,14 @@ def key(chosen: argparse.Namespace) -> None:
     )
 
 
-def open_key(path: Path, title: str | None = None) -> tuple[Key, Pursuit | None]:
-    """Return what a file or a folder holds as a key; with its model, if it is one."""
-    name = title or path.stem
-    if path.is_dir():
-        pursuit = load_fitted(path).pursuit_
-        return fitted_key(pursuit, name), pursuit
-    if path.suffix in (".jsonl", ".parquet"):
-        return checked(knowledge_key(open_knowledge(path), name), path), None
-    readers = {TABLE: read_csv, CLAVIS: read_clavis, ".xml": read_sdd}
+def open_key(path: Path, title: str | None = None) -> Key:
+    """Return the key of a file, under another title if one is given."""
     if path.suffix.casefold() in SPREADSHEETS:
         raise InputError(f"{path}: a spreadsheet; save it as CSV (UTF-8), and give that file")
-    if path.suffix not in readers:
-        raise InputError(f"{path}: expected {READ}")
-    read = readers[path.suffix](path)
-    return Key(title or read.title, read.classes, read.characters, read.pictures), None
+    if path.suffix not in READERS:
+        raise InputError(f"{path}: expected .csv or .json (Clavis)")
+    read = READERS[path.suffix](path)
+    return replace(read, title=title or read.title)
 
 
 def write_page(pursuit: Pursuit, read: Key, out: Path) -> None:

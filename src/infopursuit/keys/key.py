@@ -7,15 +7,13 @@ A CSV file has a row for each class: its name, then a cell for each character (d
     Buttercup,alternate|basal,yes,,
     Nettle,opposite:0.9|alternate:0.1,no,50-150,
 
-`cells.py` says what a cell may hold. A column of yes and no is a question; one of numbers and
-ranges becomes questions (`height (cm) > 40?`); `picture` is a file in the folder of the table.
-`clavis.py` and `sdd.py` read other formats.
+A column of yes and no is a question; one of numbers and ranges becomes questions
+(`height (cm) > 40?`); `picture` is a file in the folder of the table.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,18 +24,16 @@ import numpy as np
 from jaxtyping import Float
 
 from infopursuit.core.csv_tables import CsvTable, read_csv_table
-from infopursuit.core.csv_tables import write_csv as write_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import is_file
 from infopursuit.core.numbers import counted, distinct_numbers
 from infopursuit.keys.cells import (
+    ANSWERS,
     MOST_STATES,
     NO,
     YES,
-    as_answer,
-    is_known,
-    is_read_as,
-    number_text,
+    alike,
+    known_cells,
     read_numbers,
     read_states,
     tidy,
@@ -63,7 +59,6 @@ class Character:
         frequency: (c, s) how often a class has each state, in [0, 1]; NaN if it is not known.
         ranges: (c, 2) the least and the largest number of each class, infinite if a range has one
             end; None if they are not numbers.
-        usual: (c, 2) the same without what is rare.
         cuts: (s,) what the states of numbers compare with, ascending.
     """
 
@@ -71,7 +66,6 @@ class Character:
     states: tuple[str, ...]
     frequency: Float[np.ndarray, "c s"]
     ranges: Float[np.ndarray, "c 2"] | None = None
-    usual: Float[np.ndarray, "c 2"] | None = None
     cuts: tuple[float, ...] = ()
 
     @classmethod
@@ -83,7 +77,7 @@ class Character:
     ) -> Character:
         """Return questions about numbers: cuts between the ranges of classes.
 
-        A range with one end has a cut there.
+        A range with one end has a cut there. `usual` are the ranges without what is rare.
         """
         usual = ranges if usual is None else usual
         both = np.concatenate([ranges, usual])
@@ -96,7 +90,7 @@ class Character:
         rare = (usual != ranges).any(axis=1, keepdims=True) & ~np.isnan(ranges[:, :1])
         above = np.where(rare, (1 - RARE) * above + RARE * _share_above(ranges, cuts, ends), above)
         states = tuple(f"> {cut}" for cut in distinct_numbers(cuts.tolist()))
-        return cls(name, states, above, ranges, usual, tuple(cuts.tolist()))
+        return cls(name, states, above, ranges, tuple(cuts.tolist()))
 
     @classmethod
     def of_question(cls, name: str, yes: Float[np.ndarray, " c"]) -> Character:
@@ -214,7 +208,7 @@ def _share_above(
 
 def yes_or_no(states: Sequence[str]) -> tuple[str, ...]:
     """Return yes and no for states that begin so, `Yes, it has scales`; others as they are."""
-    said = tuple(as_answer(re.split(r"[,.;:(]", each, maxsplit=1)[0]) for each in states)
+    said = tuple(ANSWERS.get(alike(re.split(r"[,.;:(]", each, maxsplit=1)[0])) for each in states)
     return tuple(map(str, said)) if None not in said and len(set(said)) == len(said) else (*states,)
 
 
@@ -335,71 +329,12 @@ def _character(table: CsvTable, name: str, cells: Sequence[str]) -> Character | 
     def where(row: int) -> str:
         return table.where(row, name)
 
-    if not any(map(is_known, cells)):
+    known = known_cells(cells)
+    if not any(known):
         return None
-    numbers = read_numbers(cells, where, not table.decimal_comma)
+    numbers = read_numbers(known, where, not table.decimal_comma)
     if numbers is not None:
         shown = with_unit(name, numbers.unit, f"{table.path}, column {name!r}")
-        return Character.of_numbers(shown, numbers.ranges, numbers.usual)
-    states = read_states(cells, where)
-    if states is None:
-        return None
-    return Character(name, states.names, states.frequency)
-
-
-def write_csv(key: Key, path: Path) -> None:
-    """Write a table that `read_csv` reads; pictures that are not in its folder are left out.
-
-    Raises:
-        InputError: the table would say something else.
-    """
-    folder = path.parent.resolve()
-    pictured = {
-        name: os.path.relpath(picture, path.parent)
-        for name, picture in key.pictures.items()
-        if isinstance(picture, Path) and picture.resolve().is_relative_to(folder)
-    }
-    if lost := len(key.pictures) - len(pictured):
-        logger.warning(
-            "%s: %s left out; a table names files in its folder", path, counted(lost, "picture")
-        )
-    columns = [key.title, *(each.name for each in key.characters), *([PICTURE] if pictured else [])]
-    rows = [
-        [
-            name,
-            *(_cell(each, row) for each in key.characters),
-            *([pictured.get(name, "")] if pictured else []),
-        ]
-        for row, name in enumerate(key.classes)
-    ]
-    for column, character in enumerate(key.characters, start=1):
-        _check_written(character, [tidy(row[column]) for row in rows], path)
-    write_table(path, columns, rows)
-
-
-def _check_written(character: Character, cells: Sequence[str], path: Path) -> None:
-    """Raise InputError unless the cells of a character are read as they are meant."""
-    there = np.nan_to_num(character.frequency) > 0
-    states = [{tidy(character.states[place]) for place in np.flatnonzero(row)} for row in there]
-    numbers = character.ranges is not None
-    if character.name.casefold() == PICTURE or not (numbers or is_read_as(cells, states)):
-        raise InputError(
-            f"{path}: {character.name!r} would be read as something else from a table; expected "
-            "another kind of file, such as .json"
-        )
-
-
-def _cell(character: Character, row: int) -> str:
-    if character.ranges is not None:
-        usual = character.ranges if character.usual is None else character.usual
-        low, high = character.ranges[row].tolist()
-        return number_text(low, high, usual[row].tolist())
-    frequency = character.frequency[row]
-    if np.isnan(frequency).any():
-        return ""
-    there = [
-        (state, share) for state, share in zip(character.states, frequency, strict=True) if share
-    ]
-    if np.allclose(frequency[frequency > 0], 1 / max(len(there), 1)):
-        return "|".join(state for state, _ in there)
-    return "|".join(f"{state}:{share:.6g}" for state, share in there)
+        return Character.of_numbers(shown, numbers.ends[:, [0, 3]], numbers.ends[:, [1, 2]])
+    states = read_states(known, where)
+    return None if states is None else Character(name, states.names, states.frequency)

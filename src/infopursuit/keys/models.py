@@ -1,8 +1,6 @@
-"""Keys as models that ask a person, and models and knowledge tables as keys."""
+"""A key as a model that asks a person."""
 
 from __future__ import annotations
-
-from typing import cast
 
 import numpy as np
 import torch
@@ -11,14 +9,12 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.from_knowledge import OF_A_PERSON, known_rates
-from infopursuit.keys.key import Character, Key
+from infopursuit.keys.key import Key
 from infopursuit.pursuit.answers.columns import value_texts, value_words
 from infopursuit.pursuit.answers.rules import NO_CUT, ColumnValues
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.texts.asking import questions
-from infopursuit.texts.knowledge import KnowledgeTable
 
 # What a person says in place of yes and no; how probable each is if no is right, and if yes is.
 DEGREES = ("no", "probably not", "probably", "yes")
@@ -91,42 +87,3 @@ def key_model(key: Key, reliability: float = OF_A_PERSON) -> Pursuit:
         NaiveBayes(table),
         words=value_words(rule, columns),
     )
-
-
-def knowledge_key(knowledge: KnowledgeTable, title: str) -> Key:
-    """Return a knowledge table as a key: each text is a question."""
-    values = knowledge.values.astype(np.float64)
-    characters = [
-        Character.of_question(asked, values[:, column])
-        for column, asked in enumerate(questions(knowledge.texts))
-        if np.nanmax(values[:, column], initial=0) > np.nanmin(values[:, column], initial=1)
-    ]
-    return Key(title, knowledge.classes, tuple(characters))
-
-
-def fitted_key(pursuit: Pursuit, title: str) -> Key:
-    """Return a fitted model as a key: how often each class says yes; not sure counts half.
-
-    Raises:
-        InputError: it is not a naive Bayes model.
-    """
-    if pursuit.querier.criterion == "querier probability":
-        raise InputError("networks have no table of answers; expected a naive Bayes model")
-    rates = cast(NaiveBayes, pursuit.classifier).exact_rates.marginal.log_likelihood.exp().cpu()
-    levels = torch.linspace(0, 1, len(rates), dtype=rates.dtype)
-    yes = torch.einsum("v,vkc->ck", levels, rates).numpy()
-    characters = [
-        Character.of_question(pursuit.question(column), yes[:, column])
-        for column in range(len(pursuit.queries))
-    ]
-    if pursuit.words:  # the states of a character are the values of a column
-        characters = []
-        for query, words in enumerate(pursuit.words):
-            shown = [
-                level for level, word in enumerate(words) if word and 2 * level + 1 != len(words)
-            ]
-            shares = rates[shown, query].T
-            shares = (shares / shares.sum(dim=1, keepdim=True)).numpy()
-            name = pursuit.queries[query].removesuffix("?")
-            characters.append(Character(name, tuple(words[level] for level in shown), shares))
-    return Key(title, pursuit.class_names, tuple(characters))

@@ -17,6 +17,5 @@ def add(commands: Any) -> None:
     add_path(command, "--out", "FILE", required=True)
     add_option(command, "--title", "TEXT")
     add_option(command, "--reliability", "P", type=probability, default=0.9)
-    add_option(command, "--error", "P", type=probability, default=0.05)
     add_option(command, "--creator", "NAME")
     add_option(command, "--license", "URL")
