@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.hooks.figures import filled, value_of
+from docs.hooks.figures import filled
 from tests.docs.test_pages import NAMES, PAGES
 
 # What is no prose: code, formulas, addresses, tables that the build fills.
@@ -22,8 +22,6 @@ SETTINGS = {
     *("1.0", "1.1", "1.4", "1.44", "2.8", "3.11", "3.2", "4.0"),
     *("0.5 %", "5 %", "10 %", "45 %", "50 %", "75 %", "85 %", "95 %"),
 }
-# Generated from the licences of all packages, whose versions are numbers.
-GENERATED = {"docs/licences.md"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
@@ -32,7 +30,7 @@ def test_figures_of_a_page_are_those_of_the_records(page: Path) -> None:
     assert filled(text) == text, "python -m tests.docs.refresh"
 
 
-@pytest.mark.parametrize("page", [name for name in NAMES if name not in GENERATED])
+@pytest.mark.parametrize("page", NAMES)
 def test_no_page_quotes_a_result_that_no_record_has(page: str) -> None:
     found = unmarked((PAGES[0].parent / page).read_text(encoding="utf-8"))
     assert not found, "a mark behind it names its record (docs/contributing.md)"
@@ -41,21 +39,3 @@ def test_no_page_quotes_a_result_that_no_record_has(page: str) -> None:
 def unmarked(text: str) -> list[str]:
     """Return the decimals and percentages of a page that have no mark and are no settings."""
     return [found for found in QUOTED.findall(NO_PROSE.sub("", text)) if found not in SETTINGS]
-
-
-@pytest.mark.parametrize("quoted", ["ours has 85.8 %", "| 85.8 |", "AUC of 90.7.", "12 % more"])
-def test_a_figure_without_a_mark_is_found(quoted: str) -> None:
-    assert unmarked(quoted)
-    marked = re.sub(r"(\d[\d.]*\d)", r"\1<!-- measured x -->", quoted)
-    assert not unmarked(f"{marked} `0.123` and a probability of 95 %")
-
-
-def test_a_wrong_figure_is_written_anew_as_exact_as_it_was() -> None:
-    mark = "<!-- caltech101-vitb32 ours accuracy_at_10 -->"
-    assert filled(f"0.0{mark} or 7{mark}") == f"85.8{mark} or 86{mark}"
-
-
-@pytest.mark.parametrize("key", [("ours", "charm"), ("nobody", "accuracy"), ("ours",)])
-def test_a_figure_that_no_record_has_is_named(key: tuple[str, ...]) -> None:
-    with pytest.raises(KeyError, match=f"no figure 'menagerie {' '.join(key)}'"):
-        value_of("menagerie", key)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
-import subprocess
-import sys
 import tomllib
-import zipfile
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +15,6 @@ from ruamel.yaml import YAML
 
 import infopursuit
 from infopursuit.estimators.persistence import REQUIRES
-from tests.packaging.licences import PAGE, licence, objection, page, parts, pinned
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -125,77 +120,3 @@ def test_commands_of_workflows_name_what_there_is(name: str) -> None:
         assert (ROOT / word).exists(), word
     extras = re.findall(r"\.\[([\w,]+)\]", " ".join(commands(name)))
     assert set(",".join(extras).split(",")) - {""} <= set(PROJECT["optional-dependencies"])
-
-
-MAKEFILE = re.sub(r"\\\n\s*", "", (ROOT / "Makefile").read_text(encoding="utf-8"))
-INSTALL = re.search(r"\$\(UV\) (pip sync .*--require-hashes) requirements\.lock", MAKEFILE)
-
-
-@pytest.fixture
-def wheel(tmp_path: Path) -> Path:
-    path = tmp_path / "wheels" / "tiny-1.0-py3-none-any.whl"
-    path.parent.mkdir()
-    info = "tiny-1.0.dist-info"
-    with zipfile.ZipFile(path, "w") as file:
-        file.writestr("tiny.py", "")
-        file.writestr(f"{info}/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1.0\n")
-        file.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
-        file.writestr(f"{info}/RECORD", "")
-    return path
-
-
-def installed(lock: str, wheel: Path, folder: Path) -> subprocess.CompletedProcess:
-    """Install a lock as make does, into a folder and from the folder of the wheel alone."""
-    assert INSTALL is not None
-    (folder / "requirements.lock").write_text(lock, encoding="utf-8")
-    command = [
-        Path(sys.executable).with_name("uv"),
-        *INSTALL[1].replace("$(VENV)/bin/python", sys.executable).split(),
-        *("requirements.lock", "--no-index", "--find-links", wheel.parent, "--no-config"),
-        *("--no-cache", "--target", "into"),
-    ]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def test_the_file_of_the_lock_is_installed(wheel: Path, tmp_path: Path) -> None:
-    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    done = installed(f"tiny==1.0 --hash=sha256:{digest}\n", wheel, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "into" / "tiny.py").is_file()
-
-
-@pytest.mark.parametrize("pin", [f"tiny==1.0 --hash=sha256:{'0' * 64}", "tiny==1.0"])
-def test_another_file_is_refused(wheel: Path, tmp_path: Path, pin: str) -> None:
-    done = installed(pin + "\n", wheel, tmp_path)
-    assert done.returncode != 0
-    assert "hash" in done.stderr.lower()
-    assert not (tmp_path / "into" / "tiny.py").exists()
-
-
-def test_every_licence_is_known_and_fits() -> None:
-    objections = [objection(name, licence(name)) for name in pinned()]
-    assert not [each for each in objections if each]
-
-
-def test_what_only_tests_use_is_in_no_other_part() -> None:
-    assert parts()["kmedoids"] == "development"
-
-
-def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.packaging.licences"
-
-
-@pytest.mark.parametrize(
-    ("expression", "fits"),
-    [
-        ("MIT", True),
-        ("GPL-3.0-only", False),
-        ("EPL-2.0 OR GPL-2.0-or-later", True),
-        ("Apache-2.0 AND GPL-3.0-only", False),
-        ("MPL-2.0 AND (Apache-2.0 OR MIT)", True),
-        ("GPL-3.0-only AND (Apache-2.0 OR MIT)", False),
-        ("LicenseRef-NVIDIA-Proprietary", False),
-    ],
-)
-def test_licences_that_fit(expression: str, fits: bool) -> None:
-    assert (objection("some", expression) is None) == fits
