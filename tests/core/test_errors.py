@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-
 import pytest
 
 from infopursuit.core.errors import LONGEST, InputError
@@ -35,13 +33,3 @@ def test_a_long_message_keeps_its_beginning_and_its_end() -> None:
     assert " ... xxx" in told
     assert told.endswith("xxx; expected a list")
     assert len(str(InputError("\x00" * LONGEST))) == LONGEST
-
-
-def test_a_message_survives_the_way_to_another_process() -> None:
-    again = pickle.loads(pickle.dumps(InputError("a\x1b\nb")))
-    assert type(again) is InputError
-    assert str(again) == r"a\x1b b"
-
-
-def test_several_mistakes_have_a_line_each() -> None:
-    assert str(InputError("one", "two \x1b")) == "one\ntwo \\x1b"

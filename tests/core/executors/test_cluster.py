@@ -31,7 +31,7 @@ from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import Sampling
 from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.settings import OpenAISettings
-from tests.clip.conftest import write_params, write_universe
+from tests.clip.conftest import write_params
 from tests.core.executors.conftest import ROOT, TwoNodes
 from tests.core.executors.work import Doubled, SlowShards, Whereabouts
 from tests.datasets.images import encoded
@@ -91,23 +91,6 @@ def set_params(folder: Path, **compute: object) -> None:
 
 def on_ray(two_nodes: TwoNodes) -> dict[str, Any]:
     return {"engine": "ray", "ray": asdict(two_nodes.cluster())}
-
-
-def test_the_universe_has_the_same_bytes_with_either_engine(
-    two_nodes: TwoNodes, tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = [f"thing {number}" for number in range(60)] + ["Thing 3", "THING 4"]
-    for name, compute in (("local", {}), ("ray", on_ray(two_nodes))):
-        (tmp_path / name).mkdir()
-        monkeypatch.chdir(tmp_path / name)
-        write_params(Path(), tiny_clip, tmp_path / "images.parquet")
-        set_params(Path(), **compute)
-        write_universe(texts, ["hence", "idea"])
-        assert stage("embed_universe")(load_params()) == (64, 62)
-    for name in ("embeddings", "control_embeddings"):
-        file = Path("artifacts/universe") / f"{name}.parquet"
-        assert file.read_bytes() == (tmp_path / "local" / file).read_bytes(), name
-    assert not any((tmp_path / "ray" / ".scratch" / "embed").iterdir())
 
 
 def test_images_killed_on_a_cluster_resume_without_it_to_the_same_bytes(

@@ -18,14 +18,6 @@ from infopursuit.pipeline.params import load_params
 from tests.core.executors.work import Doubled
 
 
-def test_results_come_in_the_order_of_the_shards() -> None:
-    assert list(run_shards(Doubled(), [(4, "d"), (0, "a"), (7, "g")])) == [
-        (4, "dd"),
-        (0, "aa"),
-        (7, "gg"),
-    ]
-
-
 def test_the_model_is_opened_once_and_only_for_work() -> None:
     opened: list[str] = []
 
@@ -54,11 +46,6 @@ def test_shards_are_made_as_they_are_done_and_no_more_once_closed() -> None:
     assert made == [0, 1, 2]
 
 
-def test_an_input_error_passes() -> None:
-    with pytest.raises(InputError, match="the shard 'bad' is bad"):
-        list(run_shards(Doubled(), [(0, "good"), (1, "bad")]))
-
-
 def test_the_settings_choose_the_engine() -> None:
     compute = load_params().compute
     assert compute.engine == "local"
@@ -67,48 +54,6 @@ def test_the_settings_choose_the_engine() -> None:
     assert workers is not None
     assert workers.open is str
     assert workers.cluster == RayCluster("auto", 2, 1.0, 0.0)
-
-
-def run(address: str) -> None:
-    cluster = RayCluster(address, workers=1, cpus_per_worker=1.0, gpus_per_worker=0.0)
-    list(run_shards(Doubled(), enumerate("ab"), cluster))
-
-
-def test_without_ray_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    message = r"compute\.engine: ray is not installed .*pip install 'infopursuit\[ray\]'"
-    with pytest.raises(InputError, match=message):
-        run("auto")
-
-
-def test_without_shards_nothing_is_asked_of_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    cluster = RayCluster("nowhere", workers=1, cpus_per_worker=1.0, gpus_per_worker=0.0)
-    assert list(run_shards(Doubled(), [], cluster)) == []
-
-
-@pytest.mark.parametrize("address", ["nowhere", "local", "ray://head:10001", "head:", ":6379"])
-def test_a_malformed_address(address: str) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed")
-    message = r"compute\.ray\.address: expected auto or HOST:PORT of the head, found"
-    with pytest.raises(InputError, match=message):
-        run(address)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
-@pytest.mark.parametrize("auto", [False, True])
-def test_an_address_where_nothing_listens(auto: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed")
-    address = f"127.0.0.1:{free_port()}"
-    monkeypatch.setenv("RAY_ADDRESS", address if auto else "127.0.0.1:1")
-    message = rf"compute\.ray\.address: no Ray cluster answers at '{address}'.*ray start --head"
-    with pytest.raises(InputError, match=message):
-        run("auto" if auto else address)
 
 
 def told_by_a_worker(folder: Path, start: Doubled) -> str:
@@ -130,3 +75,26 @@ def test_a_worker_that_does_not_see_the_project_says_so(tmp_path: Path) -> None:
     message = told_by_a_worker(tmp_path / "elsewhere", Doubled())
     assert message.startswith(f"{tmp_path / 'elsewhere'}: no such folder on {socket.gethostname()}")
     assert "expected the folder of the project under the same path" in message
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("nowhere", "HOST:PORT"),
+        ("ray://head:10001", "HOST:PORT"),
+        ("head:", "HOST:PORT"),
+        ("127.0.0.1:1", "no Ray cluster answers"),
+        (None, "ray is not installed"),
+    ],
+)
+def test_a_cluster_that_cannot_be_used_is_named(
+    address: str | None, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if address is None:
+        monkeypatch.setitem(sys.modules, "ray", None)
+    else:
+        pytest.importorskip("ray", reason="Ray is not installed")
+    cluster = RayCluster(address or "auto", workers=1, cpus_per_worker=1.0, gpus_per_worker=0.0)
+    assert list(run_shards(Doubled(), [], cluster)) == []
+    with pytest.raises(InputError, match=rf"compute\..*{message}"):
+        list(run_shards(Doubled(), enumerate("ab"), cluster))
