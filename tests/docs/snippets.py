@@ -14,13 +14,13 @@ from __future__ import annotations
 import ast
 import contextlib
 import importlib
-import inspect
 import io
 import re
-import typing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from infopursuit import InformationPursuitClassifier
 
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```[ ]*$", re.DOTALL | re.MULTILINE)
 COMMENT = re.compile(r"<!-- ((?:(?!-->).)*) -->\s*\Z", re.DOTALL)
@@ -108,81 +108,18 @@ def parsed(block: Block, where: str | Path) -> ast.Module:
         raise AssertionError(f"{where}:{error.lineno}: {error.msg}") from error
 
 
-# Names in code that is not run. Types are followed through assignments: `model = infopursuit.fit()`
-# is what `fit` says it returns, so that `model.explain` is looked up too.
-
-
-class Unknown:
-    """Stands for a value that is not known."""
-
-
-def check_names(tree: ast.Module, where: str, known: dict[str, Any]) -> None:
-    """Check every name and every call of the library in some code.
-
-    `known` holds what earlier blocks of the page defined, instances by their class; it is added to.
-    An AssertionError names the page `where` and the line.
-    """
-    for statement in tree.body:
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                if alias.name.split(".")[0] == "infopursuit":
-                    known[alias.asname or "infopursuit"] = importlib.import_module(alias.name)
-        elif isinstance(statement, ast.ImportFrom):
-            if (statement.module or "").split(".")[0] == "infopursuit":
-                module = importlib.import_module(statement.module or "")
-                for alias in statement.names:
-                    value = _attribute(module, alias.name, f"{where}:{statement.lineno}")
-                    known[alias.asname or alias.name] = value
+def check_names(tree: ast.Module, where: str) -> None:
+    """Fail where code that may not run imports or uses a name that the library has not."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("infopursuit"):
+            module = importlib.import_module(str(node.module))
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "infopursuit":
+            module, names = importlib.import_module("infopursuit"), [node.attr]
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "model":
+            module, names = InformationPursuitClassifier, [node.attr]
         else:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Call | ast.Attribute):
-                    _value(node, where, known)
-            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
-                known[statement.targets[0].id] = _value(statement.value, where, known)
-
-
-def _value(node: ast.AST, where: str, known: dict[str, Any]) -> Any:
-    """Return the object of a name, or the class of the instance that a call returns."""
-    if isinstance(node, ast.Name):
-        return known.get(node.id, Unknown)
-    if isinstance(node, ast.Attribute):
-        owner = _value(node.value, where, known)
-        return Unknown if owner is Unknown else _attribute(owner, node.attr, _at(where, node))
-    if isinstance(node, ast.Call):
-        called = _value(node.func, where, known)
-        if called is Unknown or not callable(called):
-            return Unknown
-        arguments = [Unknown for value in node.args if not isinstance(value, ast.Starred)]
-        keywords = {keyword.arg: Unknown for keyword in node.keywords if keyword.arg}
-        signature = inspect.signature(called)
-        if inspect.isfunction(called) and "self" in signature.parameters:
-            arguments.insert(0, Unknown)
-        try:
-            signature.bind_partial(*arguments, **keywords)
-        except TypeError as error:
-            raise AssertionError(f"{_at(where, node)}: {ast.unparse(node)}: {error}") from error
-        return called if inspect.isclass(called) else _returned(called)
-    return Unknown
-
-
-def _attribute(owner: Any, name: str, where: str) -> Any:
-    if inspect.isclass(owner) and name in _annotations(owner):
-        return Unknown  # an attribute of instances
-    assert hasattr(owner, name), f"{where}: {owner.__name__} has no {name!r}"
-    return getattr(owner, name)
-
-
-def _annotations(owner: type) -> set[str]:
-    return {name for base in owner.__mro__ for name in vars(base).get("__annotations__", {})}
-
-
-def _returned(function: Any) -> Any:
-    try:
-        kind = typing.get_type_hints(function).get("return", Unknown)
-    except NameError:
-        return Unknown
-    return kind if inspect.isclass(kind) else Unknown
-
-
-def _at(where: str, node: ast.expr) -> str:
-    return f"{where}:{node.lineno}"
+            continue
+        for name in names:
+            fitted = name.endswith("_")  # an attribute of what is fitted
+            assert fitted or hasattr(module, name), f"{where}:{node.lineno}: no {name!r}"

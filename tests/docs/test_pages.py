@@ -41,11 +41,11 @@ def test_the_code_of_a_page_runs_and_prints_what_the_page_shows(
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_code_says_its_language_and_uses_names_of_the_library(page: Path) -> None:
-    where, known = str(page.relative_to(ROOT)), {}
+    where = str(page.relative_to(ROOT))
     for block in blocks(page.read_text(encoding="utf-8")):
         assert block.language in ("python", "text", "sh", "yaml", "csv"), f"line {block.line}"
         if block.language == "python":
-            check_names(parsed(block, where), where, known)
+            check_names(parsed(block, where), where)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)

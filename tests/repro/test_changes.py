@@ -7,11 +7,8 @@ Real `dvc repro` over the planted world: in one clone, back and forth, and in an
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,11 +80,6 @@ def two(both: World) -> Iterator[World]:
     both.do("git", "checkout", "-q", "--force", "two")
 
 
-def test_a_list_has_its_own_length(two: World) -> None:
-    initial = two.folder / "artifacts/initial/second-list-0.txt"
-    assert initial.read_text(encoding="utf-8") == "sign number 9\nsign number 3\nsign number 11\n"
-
-
 def test_back_and_forth_nothing_is_run_again(two: World) -> None:
     after_two, locked_two = two.artifacts(), lock(two)
     two.do(
@@ -108,14 +100,6 @@ def test_back_and_forth_nothing_is_run_again(two: World) -> None:
     assert lock(two) == locked_two
 
 
-def test_another_version_that_is_checked_out_is_not_run_again(two: World) -> None:
-    for version in ("one", "two"):
-        checkout(two, version)
-        before = lock(two)
-        assert two.repro() == []
-        assert lock(two) == before
-
-
 def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", str(two.folder), str(tmp_path / "clone")], check=True)
     clone = World.at(tmp_path / "clone")
@@ -134,67 +118,6 @@ def test_settings_of_networks_for_a_data_set_change_no_naive_bayes(two: World) -
     before = two.artifacts()
     assert two.repro() == [train]
     assert two.artifacts() == before
-
-
-@pytest.mark.parametrize(
-    ("name", "section"),
-    [("$(touch x)", "datasets"), ("`touch x`", "corpora"), ("a; touch x;", "lists")],
-)
-def test_a_bad_name_is_reported_and_never_run(two: World, name: str, section: str) -> None:
-    names = {
-        "datasets": {("datasets",): {name: dataset(two)}, ("run", "datasets"): [name]},
-        "corpora": {("queries", "corpora"): {name: "data/texts.parquet"}},
-        "lists": {("queries", "lists"): {name: "list.txt"}},
-    }
-    two.edit(names[section])
-    for command in (["repro"], ["repro", "--force", "--keep-going"]):
-        status, output = two.run("dvc", *command)
-        assert status != 0
-        assert "expected letters, digits" in output, output
-        assert "Traceback" not in output
-        assert not [path for path in two.folder.rglob("x*") if path.name == "x"], (
-            f"{name} was run by dvc {' '.join(command)}"
-        )
-
-
-def test_a_mistake_is_reported_before_any_stage_runs(two: World) -> None:
-    two.edit({("compute", "threads"): 0, ("queries", "lists", "second"): "nowhere.txt"})
-    status, output = two.run("dvc", "repro")
-    assert status != 0
-    assert re.findall("Running stage '(.*)'", output) == ["check"]
-    assert "compute.threads" in output
-
-
-def test_ctrl_c_ends_a_stage_with_one_line(two: World) -> None:
-    stage = "train@second-list-fixed-0"
-    two.edit({("run", "methods"): ["fixed"], ("methods", "fixed", "random_updates"): 10**7})
-    two.edit({("compute", "checkpoint_seconds"): 0.0})
-    process = subprocess.Popen(
-        ["dvc", "repro", stage],
-        cwd=two.folder,
-        env=two.environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,  # a terminal interrupts all processes of its foreground
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # also in the background
-    )
-    try:
-        deadline = time.monotonic() + 300
-        while not list((two.folder / ".scratch/train").glob("second-list-fixed-0-*.pt")):
-            assert process.poll() is None, process.communicate()[0]
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        os.killpg(process.pid, signal.SIGINT)
-        output, _ = process.communicate(timeout=120)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-    assert process.returncode != 0
-    assert "Traceback" not in output
-    [line] = [line for line in output.splitlines() if "stopped" in line]
-    assert line.startswith("train-second-list-fixed-0: stopped; finished stages are kept")
-    assert line.endswith("go on with dvc repro")
 
 
 def test_another_data_set_leaves_a_universe_without_its_texts_alone(tmp_path: Path) -> None:

@@ -65,11 +65,6 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
     assert rejected, "rejected lines are counted"
 
 
-def test_a_second_run_does_nothing(world: World) -> None:
-    assert world.repro() == []
-    assert world.do("dvc", "status") == "Data and pipelines are up to date."
-
-
 RUNS = (FIXED, LEARNED, TABLE)
 PAGES = {"explore@menagerie", "report"}
 LEARN = ("methods", "alternating", "dictionary_learning_rate")
@@ -133,13 +128,6 @@ def test_metrics_and_plots_are_readable_by_dvc(world: World) -> None:
     for method in ("fixed", "alternating", "naive_bayes"):
         named = {"accuracy", "at_stop", "questions", "true_yes", "supported_yes"}
         assert set(metrics[method]) == named
-
-
-def test_curves_of_two_versions_are_drawn_in_one_plot(world: World) -> None:
-    world.do("dvc", "plots", "diff", "HEAD", "--targets", "artifacts/report/curves")
-    page = (world.folder / "dvc_plots/index.html").read_text(encoding="utf-8")
-    assert f"{FIXED}.csv" in page
-    assert '"rev": "HEAD"' in page and '"rev": "workspace"' in page
 
 
 def test_plots_are_shown_without_another_host(world: World) -> None:
@@ -237,43 +225,3 @@ def truth_of_pictures(folder: Path) -> dict[str, dict[str, bool]]:
 
 def page_of(world: World) -> str:
     return (world.folder / "artifacts/report/index.html").read_text(encoding="utf-8")
-
-
-def test_two_processes_train_the_same_run(world: World) -> None:
-    command = ["python", "stages/train.py", "--dataset", "menagerie", "--init", "llm"]
-    command += ["--method", "alternating", "--seed", "0"]
-    model = world.folder / f"artifacts/models/{LEARNED}/model.json"
-    expected = json.loads(model.read_text(encoding="utf-8"))
-    world.edit({("compute", "processes"): 2})
-    status, output = world.run(*command)
-    assert status == 0, output
-    assert output.count("rows in") == 1, "one of the processes reports"
-    trained = json.loads(model.read_text(encoding="utf-8"))
-    assert trained["provenance"]["evolution"] == expected["provenance"]["evolution"]
-    assert trained["provenance"]["inputs"] == expected["provenance"]["inputs"]
-
-    world.edit({("compute", "processes"): 7})
-    status, output = world.run(*command)
-    assert status == 1
-    assert "does not divide among 7 processes" in output
-    assert "Traceback" not in output
-    world.edit({("compute", "processes"): 1})
-    assert world.repro("--force", "--single-item", f"train@{LEARNED}") == [f"train@{LEARNED}"]
-
-
-def test_the_trained_model_explains_a_new_picture(world: World) -> None:
-    png = world.folder / "picture.png"
-    code = (
-        "import io, pyarrow.parquet as pq;"
-        "open('picture.png','wb').write("
-        "pq.read_table('artifacts/menagerie/images.parquet')['image'][0].as_py())"
-    )
-    assert world.run("python", "-c", code)[0] == 0
-    explain = ["python", "-m", "infopursuit", "explain", "--model"]
-    status, output = world.run(*explain, f"artifacts/models/{LEARNED}", str(png))
-    assert status == 0, output
-    assert "yes" in output or "no" in output
-    status, output = world.run(*explain, f"artifacts/models/{LEARNED}", "nowhere.png")
-    assert status == 1
-    assert "nowhere.png: missing" in output
-    assert "Traceback" not in output

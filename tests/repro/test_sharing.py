@@ -142,13 +142,6 @@ def test_a_clone_pulls_everything_and_an_earlier_setting_without_a_run(
     assert nothing_ran(clone)
 
 
-def test_repro_pulls_what_it_would_make(shared: Shared, clone: World) -> None:
-    assert clone.repro("--pull", TRAIN) == []
-    assert clone.artifacts() == shared.made.artifacts
-    assert nothing_ran(clone)
-    assert clone.do("git", "status", "--short") == "", "the lock file stays as it was"
-
-
 def test_a_trained_model_alone(shared: Shared, tmp_path: Path) -> None:
     options = [f"{option}={value}" for option, value in shared.remote.own.items()]
     command = ["dvc", "get", str(shared.origin), MODEL, "--out", "model"]
