@@ -107,8 +107,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     write_knowledge("artifacts/knowledge/menagerie.parquet", table)
     pictures = columns | {"image": [png("red", 400, 200)] * N}
     write_table("pictures.parquet", IMAGES, pictures)
-    settings = edited(load_params(ROOT / "params.yaml"), "baselines", hidden=16, updates=40)
-    return with_files(edited(settings, "explain", ids={}))
+    return with_files(edited(load_params(ROOT / "params.yaml"), "explain", ids={}))
 
 
 def save_model(embeddings: np.ndarray, labels: list[str]) -> None:

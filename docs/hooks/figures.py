@@ -40,23 +40,24 @@ TASKS = {
     "oxford-pets-vitb32": "Oxford Pets",
     "menagerie": "embedded world",
 }
-BLACK_BOXES = {"probe": "*linear probe*", "mlp": "*MLP*"}
+# Titles with a dagger: measured at 9f1593a4, the last commit with their code.
+BLACK_BOXES = {"probe": "*linear probe*", "mlp": "*MLP* †"}
 HEADS = {
     "sparse_logistic": "sparse logistic regression",
     "label_free": "Label-free CBM",
-    "pcbm": "PCBM",
-    "labo": "LaBo",
+    "pcbm": "PCBM †",
+    "labo": "LaBo †",
     "labo_knowing": "LaBo, with a knowledge table",
 }
 CODES = {
     "ip_omp": "IP-OMP",
-    "ip_omp_means": "IP-OMP, nearest mean",
+    "ip_omp_means": "IP-OMP, nearest mean †",
     "splice": "SpLiCE",
 }
 SHARED = {
-    "res_cbm": "Res-CBM",
-    "lm4cv": "LM4CV",
-    "selected_answers": "selected texts",
+    "res_cbm": "Res-CBM †",
+    "lm4cv": "LM4CV †",
+    "selected_answers": "selected texts †",
 }
 ASKERS = {
     "tree": "decision tree",

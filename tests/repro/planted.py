@@ -91,7 +91,6 @@ def plant(world: World) -> None:
                     "variational": {},
                 }
             },
-            ("baselines", "updates"): 30,
             ("evaluate", "bootstrap_resamples"): 100,
             ("explain", "images"): 1,
             ("compute", "threads"): 1,

@@ -48,7 +48,7 @@ def test_the_first_step_runs_from_download_to_report(
     (world.folder / "params/clip/tiny.yaml").write_text(CLIP.format(weights.name))
     world.edit({("counts",): {"train": 60, "test": 20}}, PIN)
     world.edit({("clip",): "params/clip/tiny.yaml", ("datasets", "cifar10", "k"): 8}, OVERLAY)
-    world.edit({("baselines", "updates"): 5, ("compute", "threads"): 1})
+    world.edit({("compute", "threads"): 1})
     with serving(hub) as env:
         monkeypatch.setenv("HF_HOME", env["HF_HOME"])
         done = subprocess.run(

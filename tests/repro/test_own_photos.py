@@ -32,7 +32,7 @@ def test_a_folder_of_photos_and_a_clip_are_enough(
     world.edit({("datasets", "photos", "annotations"): "said.csv"})
     world.edit({("questions", "keep"): [visual_vocabulary()[0]]})
     world.edit({("language_model", "recorded"): "params/control_words.txt"})
-    world.edit({("baselines", "updates"): 5, ("compute", "threads"): 1})
+    world.edit({("compute", "threads"): 1})
     world.do("python", "-m", "infopursuit", "check")
     ran = world.repro()
     assert "train@photos-informative-naive_bayes-0" in ran

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 FIXED, LEARNED = "menagerie-llm-fixed-0", "menagerie-llm-alternating-0"
 TABLE = "menagerie-llm-naive_bayes-0"
 OF_A_RUN = ("train", "evaluate", "truth", "explain")
-BASELINES = ("linear_probe", "mlp", "zero_shot")
+BASELINES = ("linear_probe", "zero_shot")
 
 
 @pytest.fixture(scope="module")

@@ -79,7 +79,6 @@ class World:
                     for method in ("fixed", "alternating")
                     for key, value in networks.items()
                 },
-                ("baselines", "updates"): 30,
                 ("evaluate", "bootstrap_resamples"): 100,
                 ("explain", "images"): 1,
                 ("explain", "max_queries"): 5,

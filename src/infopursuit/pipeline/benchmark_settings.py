@@ -1,4 +1,4 @@
-"""The peers by name, which are compared on which data sets, and settings of black boxes."""
+"""The peers by name, and which are compared on which data sets."""
 
 from __future__ import annotations
 
@@ -7,23 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
-from infopursuit.core.settings import Positive, Section
+from infopursuit.core.settings import Section
 
-
-class MLPSettings(Section):
-    """How the MLP on the embeddings is trained: AdamW with a cosine decay of the rate to zero."""
-
-    hidden: Positive
-    updates: Positive
-    batch_size: Positive
-    learning_rate: Annotated[float, Field(gt=0)]
-    weight_decay: Annotated[float, Field(ge=0)]
-    seed: int
-
-
-# What t texts are: asked of each image in turn; chosen for each image; the same for all images;
-# weights for each class on average (NEC); all there are.
-Unit = Literal["questions", "texts of an image", "texts in all", "weights a class", "all"]
+# What t texts are: asked of each image in turn; chosen for each image; weights for each class on
+# average (NEC); all there are.
+Unit = Literal["questions", "texts of an image", "weights a class", "all"]
 Seed = Annotated[int, Field(ge=0)]
 
 
@@ -38,29 +26,17 @@ class Title:
 
 TITLES: dict[str, Title] = {
     "probe": Title("linear probe (black box)", "all", explained=False),
-    "mlp": Title("MLP (black box)", "all", explained=False),
     "zero_shot": Title("zero-shot", "all"),
-    "descriptions": Title("descriptions (DCLIP)", "all"),
     "sparse_logistic": Title("sparse logistic regression", "weights a class"),
     "label_free": Title("Label-free CBM", "weights a class"),
-    "pcbm": Title("PCBM", "weights a class"),
-    "pcbm_h": Title("PCBM-h", "all", explained=False),
-    "labo": Title("LaBo", "weights a class"),
     "labo_knowing": Title("LaBo, with a knowledge table", "weights a class"),
     "ip_omp": Title("IP-OMP", "texts of an image"),
-    "ip_omp_means": Title("IP-OMP, nearest mean", "texts of an image"),
     "splice": Title("SpLiCE", "texts of an image"),
-    "res_cbm": Title("Res-CBM", "texts in all"),
-    "lm4cv": Title("LM4CV", "texts in all"),
-    "selected_scores": Title("selected texts, scores", "texts in all"),
-    "selected_answers": Title("selected texts, answers", "texts in all"),
     "tree": Title("decision tree", "questions"),
-    "rule_list": Title("rule list (CN2)", "questions"),
     "generative_ip": Title("generative IP", "questions"),
     "vip_fixed": Title("paper, fixed dictionary", "questions"),
     "vip_alternating": Title("paper, learned dictionary", "questions"),
     "vip_joint": Title("paper, learned jointly", "questions"),
-    "vip_medoids": Title("paper, learned from medoids", "questions"),
     "ours": Title("**ours**", "questions"),
     "ours_knowing": Title("**ours, with a knowledge table**", "questions"),
 }

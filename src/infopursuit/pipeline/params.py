@@ -17,7 +17,7 @@ from infopursuit.clip.weights import EmbeddingsSettings
 from infopursuit.core.settings import ComputeSettings, Positive, Section, check_names, read_settings
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.methods import Method, build_method
-from infopursuit.pipeline.benchmark_settings import BenchmarkSettings, MLPSettings
+from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings, RunSettings
 from infopursuit.pursuit.dictionary.settings import InitializeSettings
 from infopursuit.queries.settings import (
@@ -45,7 +45,6 @@ class Params(Section):
     max_images: Positive
     initialize: InitializeSettings
     methods: dict[str, dict[str, Any]]
-    baselines: MLPSettings
     benchmark: BenchmarkSettings
     evaluate: EvaluateSettings
     second_opinion: SecondOpinionSettings

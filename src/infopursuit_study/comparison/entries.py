@@ -15,19 +15,12 @@ import numpy as np
 
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.texts.knowledge import TRUE, KnowledgeTable
-from infopursuit_study.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
-from infopursuit_study.peers.codes import IPOMP, LM4CV, ResCBM, SelectedTexts, SpLiCE
-from infopursuit_study.peers.linear import (
-    PCBM,
-    DescriptionEnsemble,
-    HybridPCBM,
-    LabelFreeCBM,
-    LaBo,
-    SparseLogistic,
-)
+from infopursuit_study.peers.black_boxes import EmbeddingProbe
+from infopursuit_study.peers.codes import IPOMP, SpLiCE
+from infopursuit_study.peers.linear import LabelFreeCBM, LaBo, SparseLogistic, ZeroShot
 from infopursuit_study.peers.peer import Peer
 from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
-from infopursuit_study.peers.trees import AnswerTree, RuleList
+from infopursuit_study.peers.trees import AnswerTree
 
 TRIES = 4
 Settings = dict[str, Any]
@@ -105,29 +98,22 @@ def _grid(**values: Sequence[Any]) -> tuple[Settings, ...]:
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 
-def _on_texts(peer: Callable[..., Peer], **settings: Any) -> Make:
-    """Make a peer that needs texts alone."""
-    return lambda _, texts, embeddings: peer(texts, embeddings, **settings)
+def _on_texts(peer: Callable[..., Peer]) -> Make:
+    return lambda _, texts, embeddings: peer(texts, embeddings)
 
 
-def _on_descriptions(peer: Callable[..., Peer], parameter: str) -> Make:
-    """Make a peer that is given the texts that are true of each class."""
-
-    def make(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
-        given = task.descriptions()
-        return None if given is None else peer(texts, embeddings, **{parameter: given})
-
-    return make
+def _labo(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+    given = task.descriptions()
+    return None if given is None else LaBo(texts, embeddings, given)
 
 
 def _zero_shot(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
     if task.class_embeddings is None:
         return None
-    return DescriptionEnsemble(task.train.class_names, task.class_embeddings)
+    return ZeroShot(task.train.class_names, task.class_embeddings)
 
 
 def _knowing(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
-    """Make ours with the task's knowledge table."""
     return None if task.knowledge is None else Ours(texts, embeddings, knowledge=task.knowledge)
 
 
@@ -147,56 +133,31 @@ KNOWLEDGE = "a knowledge table with a text for each class"
 THRESHOLDS = ("median", "informative")
 
 
-def _network(dictionary: str, listed: bool = True) -> Entry:
-    """Enter the paper's method, from the task's list of texts or from medoids."""
+def _network(dictionary: str) -> Entry:
 
     def make(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
-        if listed and task.listed is None:
+        if task.listed is None:
             return None
-        queries = task.listed if listed else None
-        return PaperNetworks(texts, embeddings, queries, dictionary)
+        return PaperNetworks(texts, embeddings, task.listed, dictionary)
 
-    lacks = LIST if listed else ""
-    return Entry(make, NETWORK_TRIES, lacks, controlled=False, network=True)
+    return Entry(make, NETWORK_TRIES, LIST, controlled=False, network=True)
 
 
 ENTRIES: dict[str, Entry] = {
     "probe": Entry(
         lambda *_: EmbeddingProbe(), _grid(strength=(1.0, 10.0, 100.0, 1000.0)), controlled=False
     ),
-    "mlp": Entry(
-        lambda *_: EmbeddingMLP(), _grid(learning_rate=(3e-4, 1e-3, 3e-3, 1e-2)), controlled=False
-    ),
     "zero_shot": Entry(_zero_shot, lacks="embeddings of the class names", controlled=False),
-    "descriptions": Entry(
-        _on_descriptions(DescriptionEnsemble, "descriptions"), lacks=KNOWLEDGE, controlled=False
-    ),
     "sparse_logistic": Entry(_on_texts(SparseLogistic), _grid(ridge=(3e-2, 3e-3, 3e-4, 3e-5))),
     "label_free": Entry(_on_texts(LabelFreeCBM)),
-    "pcbm": Entry(_on_texts(PCBM)),
-    "pcbm_h": Entry(_on_texts(HybridPCBM), _grid(ridge=(3e-3, 3e-4, 3e-5, 3e-6))),
-    "labo": Entry(_on_texts(LaBo), LABO_TRIES),
-    "labo_knowing": Entry(
-        _on_descriptions(LaBo, "candidates"), LABO_TRIES, KNOWLEDGE, controlled=False
-    ),
+    "labo_knowing": Entry(_labo, LABO_TRIES, KNOWLEDGE, controlled=False),
     "ip_omp": Entry(_on_texts(IPOMP), _grid(centre=(True, False), strength=(10.0, 100.0))),
-    "ip_omp_means": Entry(_on_texts(IPOMP, learned=False), _grid(centre=(True, False))),
     "splice": Entry(_on_texts(SpLiCE), _grid(strength=(100.0, 1000.0))),
-    "res_cbm": Entry(_on_texts(ResCBM), _grid(pull=(0.001, 0.01, 0.1, 1.0))),
-    "lm4cv": Entry(_on_texts(LM4CV), _grid(weight=(0.1, 1.0), learning_rate=(0.03, 0.1))),
-    "selected_scores": Entry(
-        _on_texts(SelectedTexts, answers=None), _grid(strength=(0.1, 1.0, 10.0, 100.0))
-    ),
-    "selected_answers": Entry(
-        _on_texts(SelectedTexts), _grid(answers=THRESHOLDS, strength=(1.0, 10.0))
-    ),
     "tree": Entry(_on_texts(AnswerTree), _grid(threshold=THRESHOLDS, min_samples_leaf=(1, 4))),
-    "rule_list": Entry(_on_texts(RuleList), _grid(threshold=THRESHOLDS, longest=(2, 4))),
     "generative_ip": Entry(_on_texts(GenerativeIP), _grid(threshold=THRESHOLDS, added=(0.3, 1.0))),
     "vip_fixed": _network("fixed"),
     "vip_alternating": _network("alternating"),
     "vip_joint": _network("joint"),
-    "vip_medoids": _network("alternating", listed=False),
     "ours": Entry(_on_texts(Ours), OUR_TRIES),
     "ours_knowing": Entry(_knowing, OUR_TRIES, TABLE, controlled=False),
 }

@@ -24,7 +24,6 @@ from infopursuit_study.peers.peer import BUDGETS
 PANELS: dict[Unit, str] = {
     "questions": "t questions",
     "texts of an image": "t texts chosen for each image",
-    "texts in all": "the same t texts for all images",
     "weights a class": "t weights a class on average",
 }
 HUES = ("#0072b2", "#007d5a", "#a3278f", "#8a6a00", "#5b4bc4", "#b3202f", "#3f5468", "#2aa4a0")

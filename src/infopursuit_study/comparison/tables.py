@@ -119,7 +119,6 @@ def _costs(results: Sequence[Result]) -> str:
 
 
 def _settings(metrics: Sequence[Mapping[str, Any]]) -> str:
-    """Return the settings that most seeds chose."""
     chosen = [
         ", ".join(f"{name} {value}" for name, value in each["settings"].items()) for each in metrics
     ]

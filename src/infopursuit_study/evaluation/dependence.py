@@ -117,5 +117,4 @@ def dependence_metrics(
 
 
 def _flipped(before: Tensor, after: Tensor) -> Tensor:
-    """Whether yes turned to no or no to yes."""
     return (before > NOT_SURE) != (after > NOT_SURE)

@@ -15,8 +15,6 @@ from infopursuit_study.evaluation.bootstrap import (
     accuracy_interval,
     percentiles,
     resampled_means,
-    seed_means,
-    two_level_intervals,
 )
 from infopursuit_study.evaluation.measurement import PosteriorSummary
 
@@ -172,7 +170,6 @@ def usage_metrics(usage: Int[np.ndarray, "t k"]) -> dict[str, float]:
 
 
 def _entropy(counts: Int[np.ndarray, " k"]) -> float:
-    """Return the entropy in nats of counts, at least one of which is positive."""
     share = counts[counts > 0] / counts.sum()
     return max(0.0, float(-(share * np.log(share)).sum()))
 
@@ -228,24 +225,7 @@ def accuracy_metrics(
     """
     metrics: dict[str, float] = {}
     for name, hits in correct.items():
-        metrics |= _with_edges(f"{name}_accuracy", accuracy_interval(hits, resamples))
+        value, low, high = accuracy_interval(hits, resamples)
+        key = f"{name}_accuracy"
+        metrics |= {key: value, f"{key}_low": low, f"{key}_high": high}
     return metrics
-
-
-def budgets_up_to(longest: int) -> list[int]:
-    """Return the numbers of questions that are measured: those of BUDGETS below T, and T."""
-    return [*(t for t in BUDGETS if t < longest), longest]
-
-
-def fixed_order_metrics(
-    name: str, correct_at: Mapping[int, Bool[np.ndarray, "s n"]], resamples: int
-) -> dict[str, float]:
-    """Return `NAME_at_t` in [0, 1] for each budget, and `NAME_at_T` with its 95 % interval."""
-    longest = max(correct_at)
-    metrics = {f"{name}_at_{t}": float(correct_at[t].mean()) for t in BUDGETS if t in correct_at}
-    means = seed_means(correct_at[longest][:, :, None], resamples)
-    return metrics | _with_edges(f"{name}_at_T", two_level_intervals(means)[0])
-
-
-def _with_edges(name: str, interval: Interval) -> dict[str, float]:
-    return {name: interval.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

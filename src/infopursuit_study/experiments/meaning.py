@@ -25,13 +25,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import torch
 from jaxtyping import Float, Int
-from sklearn.metrics import cohen_kappa_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from torch.nn.functional import normalize
 
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.estimators.sense import FITS, hard_answers, plausible_questions
+from infopursuit.estimators.sense import FITS, hard_answers
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.questions.knowledge import BY_CLIP, Knowledge
@@ -44,7 +44,6 @@ from infopursuit_study.meaning.measures import (
     FIRST,
     Shuffles,
     explained_measures,
-    explained_shares,
     mean,
     sense_measures,
     shuffled_names,
@@ -89,8 +88,6 @@ ROWS = {
     "minmax": Row("minmax"),
 }
 N_QUERIES, HELD_OUT, FOLDS = 128, 0.1, 5
-# Cells that judge and knowledge are compared on.
-CELLS = 600
 
 Figures = dict[str, float | None]
 
@@ -302,47 +299,6 @@ def auroc_of_texts(
     return areas
 
 
-def tables_compared(task: Task) -> Figures:
-    """Compare judge and T, and bound what T and the words allow.
-
-    Kappa is Cohen's, on random cells of the classes and the texts among the first ten questions to
-    any test image, asked without or with T. `plausible_to_t` and `most_explained` concern the
-    questions asked with T. All with seed 0.
-    """
-    figures: Figures = {}
-    texts: set[str] = set()
-    for known in (None, WRITTEN):
-        model = fitted(task, Row("five_valued", known), 0)
-        asked = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
-        texts |= {model.queries_[query] for query in asked.order.unique().tolist()}
-        if known:
-            known_of = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-            figures["plausible_to_t"] = plausible_questions(asked, known_of)
-            table = model.pursuit_.classifier.table
-            figures["most_explained"] = explained_shares(asked, table, known_of)[1]
-    fit = [
-        table.for_classes_and_texts(task.classes, task.texts) >= FITS
-        for table in (task.judged, task.knowledge)
-    ]
-    fitting = [cells.any(axis=0) for cells in fit]
-    places = [place for place, text in enumerate(task.texts) if text in texts]
-    judged, known_of = (values[:, places].ravel() for values in fit)
-    draw = np.random.default_rng(0)
-    cells = draw.choice(judged.size, min(CELLS, judged.size), replace=False)
-    return {
-        **figures,
-        "texts": len(task.texts),
-        "judge_texts": int(fitting[0].sum()),
-        "knowledge_texts": int(fitting[1].sum()),
-        "both_texts": int((fitting[0] & fitting[1]).sum()),
-        "asked_texts": len(places),
-        "cells": len(cells),
-        "judge_says_true": judged[cells].mean(),
-        "knowledge_says_true": known_of[cells].mean(),
-        "kappa": cohen_kappa_score(judged[cells], known_of[cells]),
-    }
-
-
 def plain(figures: Mapping[str, Any]) -> Figures:
     """Return numbers that JSON can hold."""
     return {name: None if value is None else float(value) for name, value in figures.items()}
@@ -365,11 +321,10 @@ def main() -> None:
             continue
         written = bool(task.knowledge.texts)  # nobody wrote what is true of the cars
         rows = [title for title in given.rows if written or ROWS[title].known != WRITTEN]
-        compared = plain(tables_compared(task)) if rows == list(ROWS) else {}
-        all_figures[name] = {"tables": compared, "rules": {}}
+        all_figures[name] = {}
         for title in rows:
             seeds = [plain(measured(task, ROWS[title], seed)) for seed in range(given.seeds)]
-            all_figures[name]["rules"][title] = seeds
+            all_figures[name][title] = seeds
             print(f"{name}: {title}: AUC {mean([s['auc'] for s in seeds]):.3f}", flush=True)
         OUT.mkdir(parents=True, exist_ok=True)
         text = json.dumps(all_figures, indent=2, sort_keys=True) + "\n"

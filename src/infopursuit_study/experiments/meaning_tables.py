@@ -46,30 +46,10 @@ TABLES = {
         "recall of yes": "attributes_recall_of_yes",
     },
 }
-# Tables of counts, then of shares.
-COMPARED = {
-    "Judge and T": (
-        {
-            "texts": "texts",
-            "that fit a class: by the judge": "judge_texts",
-            "by T": "knowledge_texts",
-            "by both": "both_texts",
-            "asked": "asked_texts",
-            "cells": "cells",
-        },
-        {
-            "cells that fit: by the judge": "judge_says_true",
-            "by T": "knowledge_says_true",
-            "kappa": "kappa",
-            "asked with T: plausible to T": "plausible_to_t",
-            "explained at most": "most_explained",
-        },
-    ),
-}
 
 
 def markdown(measured: dict[str, Any]) -> str:
-    """Return all tables: each task's rules, then judge and knowledge compared."""
+    """Return all tables."""
     parts = [
         "Means over the seeds, in percent, with half the width of a 95 % interval over them.\n"
         "`T`: fitted with the knowledge table."
@@ -78,21 +58,10 @@ def markdown(measured: dict[str, Any]) -> str:
         rows = [
             [task, rule, *(cell(seeds, figure) for figure in columns.values())]
             for task, figures in measured.items()
-            for rule, seeds in figures["rules"].items()
+            for rule, seeds in figures.items()
             if list(columns.values())[-1] in seeds[0]
         ]
         parts += [f"### {title}", table(["task", "rule", *columns], rows)]
-    for title, (counts, shares) in COMPARED.items():
-        rows = [
-            [
-                task,
-                *(f"{figures['tables'][name]:.0f}" for name in counts.values()),
-                *(f"{100 * figures['tables'][name]:.1f}" for name in shares.values()),
-            ]
-            for task, figures in measured.items()
-            if figures["tables"]
-        ]
-        parts += [f"### {title}", table(["task", *counts, *shares], rows)]
     return "\n\n".join(parts) + "\n"
 
 

@@ -4,7 +4,8 @@
     python -m infopursuit_study.experiments.records give docs/records/food10-vitb32.parquet food10
 
 `keep` takes the results of a data set from `artifacts/peers` into a record: metrics, times and
-predictions of each peer and seed. Peers of the record that were not measured this time stay in it.
+predictions of each peer and seed. Peers of the record that were not measured this time stay in it,
+those too whose code is in an earlier commit.
 `give` writes a record's results to `artifacts/peers`, from where `stages/compare.py` makes tables
 and pictures. So peers that train for hours are measured once and compared with those of today.
 """
@@ -61,8 +62,8 @@ def keep(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
     rows = [row for peer in taken for row in _rows(peer, read_peer(folder, dataset, peer))]
     if record.is_file():
         rows += [row for row in _held(record) if row["peer"] not in taken]
-    places = list(TITLES)
-    rows.sort(key=lambda row: (places.index(row["peer"]), row["seed"]))
+    places = {peer: place for place, peer in enumerate(TITLES)}
+    rows.sort(key=lambda row: (places.get(row["peer"], len(places)), row["peer"], row["seed"]))
     _check_same_images(record, rows)
     columns = {name: [row[name] for row in rows] for name in RESULTS.names}
     for name in JSON:
@@ -72,10 +73,14 @@ def keep(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
 
 
 def give(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
-    """Write the results of a record as the stage `peers` does; return its peers."""
+    """Write the results of a record as the stage `peers` does; return the peers written.
+
+    Names of peers become names of files: what has no name here is left where it is.
+    """
     held: dict[str, list[dict[str, Any]]] = {}
     for row in _held(record):
-        held.setdefault(row["peer"], []).append(row)
+        if row["peer"] in TITLES:
+            held.setdefault(row["peer"], []).append(row)
     for peer, rows in held.items():
         seeds = {str(row["seed"]): _result(row) for row in rows if not row["absent"]}
         write_peer(folder, dataset, peer, PeerResult(rows[0]["absent"] or None, seeds))
@@ -90,17 +95,11 @@ def _result(row: dict[str, Any]) -> SeedResult:
 
 
 def _held(record: Path) -> list[dict[str, Any]]:
-    """Read the rows of a record; names of peers become names of files, and are checked."""
     rows = read_table(record, RESULTS).to_pylist()
-    for row in rows:
-        if row["peer"] not in TITLES:
-            raise InputError(f"{record}: expected peers among {[*TITLES]}, found {row['peer']!r}")
-        row |= {name: json.loads(row[name]) for name in JSON}
-    return rows
+    return [row | {name: json.loads(row[name]) for name in JSON} for row in rows]
 
 
 def _rows(peer: str, result: PeerResult) -> list[dict[str, Any]]:
-    """Return a row for each seed of a peer, or one with the reason if it is absent."""
     if result.absent:
         nothing = {"metrics": {}, "timings": {}, "id": [], "label": [], "predicted": []}
         return [{"peer": peer, "seed": -1, "absent": result.absent, **nothing}]
@@ -114,7 +113,6 @@ def _rows(peer: str, result: PeerResult) -> list[dict[str, Any]]:
 
 
 def _check_same_images(record: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Raise InputError unless all rows are of the same test images."""
     measured = [row for row in rows if not row["absent"]]
     for row in measured[1:]:
         first = measured[0]

@@ -46,7 +46,6 @@ class Lasso:
         return codes
 
     def _over(self, kept: Any, signal: Any, near: Any, penalties: Any) -> np.ndarray:
-        """Return the codes (p, a) over the atoms that are kept."""
         _, codes, _ = enet_path(
             np.asfortranarray(self.atoms[kept].T),
             signal,

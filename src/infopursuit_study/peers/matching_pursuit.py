@@ -1,4 +1,4 @@
-"""Orthogonal matching pursuit of many signals at once, in its two rules of choice."""
+"""Optimised orthogonal matching pursuit of many signals at once."""
 
 from __future__ import annotations
 
@@ -25,37 +25,28 @@ def matching_pursuit(
     signals: Float[Tensor, "n d"],
     atoms: Float[Tensor, "m d"],
     count: int,
-    normalised: bool = True,
-    gram: Float[Tensor, "m m"] | None = None,
+    gram: Float[Tensor, "m m"],
 ) -> Pursued:
-    """Choose `count` atoms for each signal, one by one.
+    """Choose `count` atoms for each signal, one by one; `gram` has their inner products.
 
     With P the projection onto what the chosen atoms do not span, and x a signal, the next atom a
-
-    - normalised: has the largest |<P a, x>| / |P a|. That is Information Pursuit where signals are
-      Gaussian (IP-OMP; Chattopadhyay, Pilgrim and Vidal, NeurIPS 2023), which signal
-      processing calls optimised OMP;
-    - otherwise: has the largest |<P a, x>|: orthogonal matching pursuit (Pati et al., 1993).
-
+    has the largest |<P a, x>| / |P a|. That is Information Pursuit where signals are Gaussian
+    (IP-OMP; Chattopadhyay, Pilgrim and Vidal, NeurIPS 2023), which signal processing calls
+    optimised OMP.
     Correlations are updated, never computed again: O(count^2 n m).
     """
-    gram = atoms @ atoms.T if gram is None else gram
-    chosen = [_pursued(block @ atoms.T, gram, count, normalised) for block in signals.split(BLOCK)]
+    chosen = [_pursued(block @ atoms.T, gram, count) for block in signals.split(BLOCK)]
     return Pursued(*(torch.cat(parts) for parts in zip(*chosen, strict=True)))
 
 
-def _pursued(
-    inner: Float[Tensor, "b m"], gram: Float[Tensor, "m m"], count: int, normalised: bool
-) -> Pursued:
+def _pursued(inner: Float[Tensor, "b m"], gram: Float[Tensor, "m m"], count: int) -> Pursued:
     rows = torch.arange(len(inner))
     correlation = inner.clone()
     left = gram.diagonal().expand_as(inner).clone()  # squared norms of what is left of each atom
     basis = inner.new_zeros(len(inner), count, inner.shape[1])  # of the chosen atoms, times all
     order = torch.zeros(len(inner), count, dtype=torch.long)
     for step in range(count):
-        gain = correlation.abs()
-        if normalised:
-            gain = gain / left.clamp_min(NOTHING_NEW**2).sqrt()
+        gain = correlation.abs() / left.clamp_min(NOTHING_NEW**2).sqrt()
         gain = gain.masked_fill(left <= NOTHING_NEW, -1.0)
         gain.scatter_(1, order[:, :step], -1.0)
         best = gain.argmax(dim=1)

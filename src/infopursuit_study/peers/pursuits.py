@@ -32,7 +32,6 @@ from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.querier import Classifier
 from infopursuit.pursuit.rollout import images_at_once
 from infopursuit_study.peers.binary_answers import Threshold, answers_of, fit_answers
-from infopursuit_study.peers.fit_cache import FitCache
 from infopursuit_study.peers.peer import BUDGETS, Contributions, Model, TextPeer, Validation
 
 # Updates of the random and of the biased phase of `PaperNetworks`: at most, and in tuning.
@@ -102,7 +101,6 @@ class PursuitPeer(TextPeer):
         }
 
     def _asked(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the answers, and whether each was asked for."""
         answers = self.pursuit_.answers(X)
         if self.budget_ is None:
             return answers, torch.ones_like(answers)
@@ -177,27 +175,20 @@ class Ours(PursuitPeer):
     learns_from_validation = True
 
     n_queries: int = 128
-    rates: str = "counted"
     knowledge: Any = None
     budgets: Sequence[int] = BUDGETS
     random_state: int = 0
-    cache: FitCache | None = None
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
-        rows, y = X.numpy(), self.classes_[labels.numpy()]
         model = InformationPursuitClassifier(
             self.texts_,
             texts.numpy(),
             self.n_queries,
-            rates=self.rates,
+            rates="counted",
             knowledge=self.knowledge,
             random_state=self.random_state,
         )
-        # Without held-out images `fit` holds some out itself, and chooses from the others.
-        if self.cache is not None and validation is not None:
-            inputs = X, labels, texts, self.n_queries, self.random_state
-            model.queries = self.cache.get(lambda: model.select_queries(rows, y), *inputs)
-        self.model_ = model.fit(rows, y, validation=validation)
+        self.model_ = model.fit(X.numpy(), self.classes_[labels.numpy()], validation=validation)
         self.pursuit_ = self.model_.pursuit_
         self.budgets_ = self._possible_budgets()
 

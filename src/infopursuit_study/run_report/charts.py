@@ -88,7 +88,7 @@ def opening_chart(results: DatasetResults, run: Run) -> Markup:
     """Draw accuracy of one run after t queries, where its questions stop, and the black box."""
     alone, style = DatasetResults(results.name, (run,), {}), {run.name.method: (0, 0)}
     ((init, (line,)),) = _budget_lines(alone, style, "accuracy", 100.0, bands=True).items()
-    box = 100 * results.baselines["mlp_accuracy"]
+    box = 100 * results.baselines["linear_probe_accuracy"]
     stop = run.metrics["mean_length_at_stop"]
     end = min(float(line.x[-1]), float(len(run.evolution["final"])))
     # The curve is level after the last question.
@@ -100,13 +100,13 @@ def opening_chart(results: DatasetResults, run: Run) -> Markup:
         "",
         "Accuracy against the number of questions",
         f"{_spoken(init, [line], '{:.3g} % at {:g}')} Questions stop after {stop:.1f} on average. "
-        f"MLP on the whole embedding: {box:.1f} %.",
+        f"Linear probe on the whole embedding: {box:.1f} %.",
         [line],
         ASKED,
         "accuracy, %",
         (0.0, end),
         limits([*line.y, *line.high, box], 0.0),
-        [Level(f"MLP {box:.1f}", 0, box)],
+        [Level(f"linear probe {box:.1f}", 0, box)],
         [stop],
     )
     return chart_svg(chart)
@@ -160,7 +160,6 @@ def write_plots(folder: Path, datasets: Sequence[DatasetResults]) -> int:
 
 
 def _stopping_lines(results: DatasetResults, styles: Styles, rule: str) -> Lines:
-    """Average the thresholds of one rule over seeds, from short to long explanations."""
     lines: Lines = {}
     for (init, method), runs in grouped(results.runs).items():
         points = [[each for each in run.stopping if each.rule == rule] for run in runs]
@@ -175,7 +174,6 @@ def _stopping_lines(results: DatasetResults, styles: Styles, rule: str) -> Lines
 def _budget_lines(
     results: DatasetResults, styles: Styles, column: str, scale: float = 1.0, bands: bool = False
 ) -> Lines:
-    """Average a column of the budget curves over seeds."""
     lines: Lines = {}
     for (init, method), runs in grouped(results.runs).items():
         values = [[scale * value for value in run.curve[column]] for run in runs]

@@ -86,7 +86,6 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
 
 
 def _groups(results: DatasetResults, resamples: int) -> tuple[Group, ...]:
-    """Measure the runs of a data set at the budgets of all tables."""
     budgets = (*BUDGETS, *table_budgets(results.name, len(results.runs[0].class_names)))
     return measured_groups(results, budgets, resamples)
 
@@ -118,7 +117,6 @@ def dataset_part(
         "training": _panels(charts.training_charts(results, styles)),
         "results": table,
         "baselines": tables.baseline_rows(results),
-        "fixed_order": tables.fixed_order_rows(results, table["budgets"]),
         "dependence": tables.dependence_rows(groups),
         "meaning": meaning_tables.meaning_section(groups, shown.meaning),
         "people": meaning_tables.people_table(shown.meaning["people"]),

@@ -46,7 +46,6 @@ def table_budgets(dataset: str, classes: int) -> tuple[int, ...]:
 
 
 def _budget(dataset: str, classes: int) -> int:
-    """Return τ of the paper's tables."""
     if dataset in ABLATIONS:
         return ABLATIONS[dataset]["budget"]
     return BUDGET_FOR_FEW if classes <= FEW_CLASSES else BUDGET_FOR_MANY
@@ -124,7 +123,6 @@ def _recognised(groups: Sequence[Group], method: str) -> Group | None:
 
 
 def _here(group: Group | None, budget: int) -> dict[str, Any]:
-    """Return the accuracy of a group at a budget; a dash if it was not measured."""
     found = group.intervals.get(budget) if group else None
     if group is None or found is None:
         return _cell(NOTHING)

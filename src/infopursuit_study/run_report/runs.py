@@ -195,6 +195,5 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def _read_columns(path: Path) -> dict[str, list[Any]]:
-    """Read a CSV as columns of numbers and of texts."""
     with path.open("rb") as file:
         return csv.read_csv(file).to_pydict()

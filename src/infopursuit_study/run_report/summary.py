@@ -77,7 +77,6 @@ def headline_metrics(run: Run) -> dict[str, Any]:
 
 
 def _main_table(results: DatasetResults, groups: Sequence[Group], table: dict[str, Any]) -> str:
-    """Write accuracy, questions needed and truth, of every group and of the baselines."""
     columns = {name: meaning_column(groups, figure) for name, figure in MEANING.items()}
     columns["false of first ten"] = {
         (row["init"], row["method"]): row["share_false"] for row in false_rows(groups)

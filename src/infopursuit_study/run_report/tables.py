@@ -18,7 +18,6 @@ from infopursuit_study.run_report.methods import WORDS, dictionary_of
 from infopursuit_study.run_report.runs import DatasetResults, Run
 
 MOMENTS = ("initial", "midway", "final")
-FIXED_ORDER = WORDS["fixed_order"]
 NB = "\N{NO-BREAK SPACE}"
 
 Row = dict[str, Any]
@@ -42,7 +41,6 @@ def results_table(results: DatasetResults, groups: Sequence[Group]) -> Row:
 
 
 def _marked(rows: list[Row]) -> list[Row]:
-    """Mark the rows with the highest AUC."""
     best = max((float(row["auc"]["value"]) for row in rows), default=0.0)
     return [row | {"best": float(row["auc"]["value"]) == best} for row in rows]
 
@@ -53,7 +51,6 @@ def measured(value: float | None, low: float | None = None, high: float | None =
 
 
 def _run_row(run: Run, budgets: Sequence[int]) -> Row:
-    """Make the row of a single run, with intervals over test images."""
     metrics, curve = run.metrics, run.curve
     return {
         "init": run.name.init,
@@ -72,7 +69,6 @@ def _run_row(run: Run, budgets: Sequence[int]) -> Row:
 
 
 def _group_row(group: Group, budgets: Sequence[int]) -> Row:
-    """Make the row of means over seeds, with intervals over seeds and test images."""
     return {
         "init": group.init,
         "method": group.method,
@@ -135,23 +131,6 @@ def baseline_rows(results: DatasetResults) -> list[Row]:
         }
         for key, (name, _, meaning) in BASELINES.items()
         if key in found
-    ]
-
-
-def fixed_order_rows(results: DatasetResults, budgets: Sequence[str]) -> list[Row]:
-    """List the accuracy with the same texts for all images, at the budgets of the results."""
-    found = results.baselines
-    return [
-        {
-            "name": name,
-            "meaning": meaning,
-            "accuracies": [
-                *(measured(found.get(f"{key}_at_{t}")) for t in budgets[:-1]),
-                measured(*(found[f"{key}_at_T{end}"] for end in ("", "_low", "_high"))),
-            ],
-        }
-        for key, (name, meaning) in FIXED_ORDER.items()
-        if f"{key}_at_T" in found
     ]
 
 
@@ -249,14 +228,9 @@ def figures(run: Run) -> list[Row]:
 
 
 def baseline_accuracies(results: DatasetResults) -> dict[str, float]:
-    """Return the accuracy of each baseline by name: on embeddings, and in a fixed order."""
+    """Return the accuracy of each baseline by name."""
     found = results.baselines
-    accuracies = {name: found[key] for key, (name, *_) in BASELINES.items() if key in found}
-    return accuracies | {
-        f"{name} in a fixed order": found[f"{key}_at_T"]
-        for key, (name, _) in FIXED_ORDER.items()
-        if f"{key}_at_T" in found
-    }
+    return {name: found[key] for key, (name, *_) in BASELINES.items() if key in found}
 
 
 def _still(names: Sequence[str], ahead: int) -> str:

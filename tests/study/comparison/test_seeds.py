@@ -21,7 +21,7 @@ from infopursuit_study.comparison.seeds import key_of, measure_peers, side_by_si
 from tests.stage_scripts import ROOT
 from tests.study.comparison.tasks import small_task
 
-PEERS = ("selected_scores", "ours", "zero_shot")
+PEERS = ("splice", "ours", "zero_shot")
 
 
 def measured(folder: Path, processes: int = 0) -> dict[str, bytes]:
@@ -61,11 +61,11 @@ def test_a_seed_that_is_done_is_not_measured_again(
         return once(entry, task, seed, share)
 
     monkeypatch.setattr(seeds, "measure_seed", spied)
-    task, wanted = small_task(noise=0.5), {"selected_scores": [0, 1, 2]}
+    task, wanted = small_task(noise=0.5), {"splice": [0, 1, 2]}
     assert measure_peers(tmp_path, "zoo", task, wanted, 0.2, folder / "kept") == 3
     assert found == [2]
-    first = read_result(folder, "zoo", "selected_scores")
-    again = read_result(tmp_path, "zoo", "selected_scores")
+    first = read_result(folder, "zoo", "splice")
+    again = read_result(tmp_path, "zoo", "splice")
     assert again.metrics[:2] == first.metrics
     assert again.seeds == ["0", "1", "2"]
     np.testing.assert_array_equal(again.correct[:2], first.correct)

@@ -18,7 +18,7 @@ from tests.planted import edited
 from tests.stage_scripts import ROOT, stage
 from tests.study.comparison.tasks import NAMES, small_task
 
-PEERS = ["selected_scores", "ours", "zero_shot"]
+PEERS = ["splice", "ours", "zero_shot"]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from infopursuit_study.evaluation.bootstrap import accuracy_interval
 from infopursuit_study.peers.peer import BUDGETS
 from tests.study.comparison.tasks import small_task
 
-PEERS = ("selected_scores", "ours", "zero_shot", "descriptions", "probe")
+PEERS = ("splice", "ours", "zero_shot", "probe")
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def row_of(table: str, start: str) -> list[str]:
 def test_accuracies_in_the_table_are_those_of_the_predictions(folder: Path) -> None:
     found = results(folder)
     table = markdown("zoo", found, 200).split("\n\n")[0]
-    for each, title in ((found[0], "selected texts, scores"), (found[1], "**ours**")):
+    for each, title in ((found[0], "SpLiCE"), (found[1], "**ours**")):
         cells = [cell.strip("*") for cell in row_of(table, title)[3:7]]
         at = {t: each.correct[:, :, place].mean() for place, t in enumerate(BUDGETS)}
         assert cells == [f"{100 * at[t]:.1f}" for t in (5, 10, 20, 30)]
@@ -50,7 +50,7 @@ def test_accuracies_in_the_table_are_those_of_the_predictions(folder: Path) -> N
 
 def test_the_best_explained_peer_is_in_bold_and_no_black_box(folder: Path) -> None:
     table = markdown("zoo", results(folder), 200).split("\n\n")[0]
-    at_5 = {row: row_of(table, row)[3] for row in ("selected texts, scores", "**ours**")}
+    at_5 = {row: row_of(table, row)[3] for row in ("SpLiCE", "**ours**")}
     assert sum(cell.startswith("**") for cell in at_5.values()) >= 1
     assert not row_of(table, "linear probe (black box)")[8].startswith("**")
 
@@ -58,14 +58,15 @@ def test_the_best_explained_peer_is_in_bold_and_no_black_box(folder: Path) -> No
 def test_differences_are_paired(folder: Path) -> None:
     found = results(folder)
     parts = markdown("zoo", found, 500).split("\n\n")
-    cells = row_of(parts[1], "selected texts, scores")
+    cells = row_of(parts[1], "SpLiCE")
     ours, other = found[1].correct[:, :, 0], found[0].correct[:, :, 0]
-    assert cells[1].startswith(f"{100 * (other.mean() - ours.mean()):+.1f} [")
+    less = 100 * (other.mean() - ours.mean())
+    assert float(cells[1].split(" [")[0]) == pytest.approx(less, abs=0.051)
     low, high = (float(each) for each in cells[1].split("[")[1].rstrip("]").split(","))
     # Paired intervals are narrower than the sum of two that are not.
     widths = [accuracy_interval(each[0], 500) for each in (ours, other)]
     assert high - low < 100 * sum(each.high - each.low for each in widths)
-    assert low <= 100 * (other.mean() - ours.mean()) <= high
+    assert low <= less <= high
 
 
 def test_a_peer_that_the_task_cannot_have_is_named_with_the_reason(folder: Path) -> None:
@@ -87,15 +88,15 @@ def test_a_peer_with_fewer_seeds_is_compared_over_those_of_both(
     folder: Path, tmp_path: Path
 ) -> None:
     task = small_task(noise=0.5, class_embeddings=None)
-    measure_peers(tmp_path, "zoo", task, {"selected_scores": [1]}, 0.2, folder / "kept")
+    measure_peers(tmp_path, "zoo", task, {"splice": [1]}, 0.2, folder / "kept")
     ours = read_result(folder, "zoo", "ours")
-    fewer = read_result(tmp_path, "zoo", "selected_scores")
+    fewer = read_result(tmp_path, "zoo", "splice")
     table = markdown("zoo", [fewer, ours], 20)
-    assert "| selected texts, scores, 1 seed |" in table
+    assert "| SpLiCE, 1 seed |" in table
     assert "Seeds: 2, where a row says no other number." in table
     less = 100 * (fewer.correct[0, :, -1].mean() - ours.correct[1, :, -1].mean())
     differences = table.partition("| less ours")[2].partition("\n\n")[0]
-    assert row_of(differences, "selected texts, scores")[-1].startswith(f"{less:+.1f} [")
+    assert row_of(differences, "SpLiCE")[-1].startswith(f"{less:+.1f} [")
 
 
 def result(peer: str, accuracy: float, true: float | None, bounded: bool = True) -> Result:

@@ -169,17 +169,14 @@ def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: P
     assert metrics["train_images"] < 30
 
 
-def test_baselines_reports_five_of_them_or_four(params: Params) -> None:
-    assert stage("baselines")(params, "menagerie") == RowCounts(60, 5)
+def test_baselines_reports_two_of_them_or_one(params: Params) -> None:
+    assert stage("baselines")(params, "menagerie") == RowCounts(60, 2)
     metrics = read_json("artifacts/baselines/menagerie.json")
-    for name in ("mlp", "linear_probe", "zero_shot"):
+    for name in ("linear_probe", "zero_shot"):
         accuracy = metrics[f"{name}_accuracy"]
         assert metrics[f"{name}_accuracy_low"] <= accuracy <= metrics[f"{name}_accuracy_high"]
-    for name in ("random_texts", "selected_texts"):
-        assert metrics[f"{name}_at_T_low"] <= metrics[f"{name}_at_T"]
-        assert metrics[f"{name}_at_T"] <= metrics[f"{name}_at_T_high"]
     write_class_embeddings(np.zeros((0, WIDTH)))
-    assert stage("baselines")(params, "menagerie") == RowCounts(60, 4)
+    assert stage("baselines")(params, "menagerie") == RowCounts(60, 1)
     metrics = read_json("artifacts/baselines/menagerie.json")
     assert not [name for name in metrics if name.startswith("zero_shot")]
 

@@ -9,19 +9,12 @@ import numpy as np
 import torch
 
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit_study.peers.black_boxes import EmbeddingMLP, EmbeddingProbe
-from infopursuit_study.peers.codes import IPOMP, LM4CV, ResCBM, SelectedTexts, SpLiCE
-from infopursuit_study.peers.linear import (
-    PCBM,
-    DescriptionEnsemble,
-    HybridPCBM,
-    LabelFreeCBM,
-    LaBo,
-    SparseLogistic,
-)
+from infopursuit_study.peers.black_boxes import EmbeddingProbe
+from infopursuit_study.peers.codes import IPOMP, SpLiCE
+from infopursuit_study.peers.linear import LabelFreeCBM, LaBo, SparseLogistic, ZeroShot
 from infopursuit_study.peers.peer import Peer
 from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
-from infopursuit_study.peers.trees import AnswerTree, RuleList
+from infopursuit_study.peers.trees import AnswerTree
 from tests.planted import unit
 
 CLASSES, D, NOISE_TEXTS = 4, 24, 20
@@ -74,19 +67,13 @@ def blobs(n: int, seed: int, noise: float = 0.05) -> LabelledImages:
 
 NAMES = ("cat", "dog", "emu", "fox")
 SMALL = (2, 4)
+DESCRIBED = {name: [f"concept {i}", "noise 0", "noise 1"] for i, name in enumerate(NAMES)}
 PEERS: dict[str, Callable[[Planted], Peer]] = {
     "sparse_logistic": lambda data: SparseLogistic(data.texts, data.embeddings, budgets=SMALL),
     "label_free": lambda data: LabelFreeCBM(data.texts, data.embeddings, budgets=SMALL),
-    "pcbm": lambda data: PCBM(data.texts, data.embeddings, budgets=SMALL),
-    "pcbm_h": lambda data: HybridPCBM(data.texts, data.embeddings, budgets=SMALL),
     "ip_omp": lambda data: IPOMP(data.texts, data.embeddings, budgets=SMALL),
-    "ip_omp_means": lambda data: IPOMP(data.texts, data.embeddings, learned=False, budgets=SMALL),
     "splice": lambda data: SpLiCE(data.texts, data.embeddings, budgets=SMALL),
-    "selected_answers": lambda data: SelectedTexts(data.texts, data.embeddings, budgets=SMALL),
-    "selected_scores": lambda data: SelectedTexts(
-        data.texts, data.embeddings, answers=None, budgets=SMALL
-    ),
-    "labo": lambda data: LaBo(data.texts, data.embeddings, pool=6, budgets=SMALL),
+    "labo": lambda data: LaBo(data.texts, data.embeddings, DESCRIBED, budgets=SMALL),
     "generative_ip": lambda data: GenerativeIP(
         data.texts, data.embeddings, "informative", budgets=SMALL
     ),
@@ -95,15 +82,8 @@ PEERS: dict[str, Callable[[Planted], Peer]] = {
         data.texts, data.embeddings, data.texts[:8], patience=50, updates=(300, 200), budgets=SMALL
     ),
     "tree": lambda data: AnswerTree(data.texts, data.embeddings, budgets=SMALL),
-    "rules": lambda data: RuleList(data.texts, data.embeddings, budgets=SMALL),
-    "res_cbm": lambda data: ResCBM(data.texts, data.embeddings, begin=1, budgets=SMALL),
-    "lm4cv": lambda data: LM4CV(data.texts, data.embeddings, budgets=SMALL),
-    "zero_shot": lambda data: DescriptionEnsemble(NAMES, data.embeddings[:4]),
-    "descriptions": lambda data: DescriptionEnsemble(
-        data.texts, data.embeddings, {name: [f"concept {i}"] for i, name in enumerate(NAMES)}
-    ),
+    "zero_shot": lambda data: ZeroShot(NAMES, data.embeddings[:4]),
     "probe": lambda data: EmbeddingProbe(),
-    "mlp": lambda data: EmbeddingMLP(hidden=16, updates=300, learning_rate=1e-2),
 }
 
 

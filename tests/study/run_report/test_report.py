@@ -117,7 +117,7 @@ def test_page_nests_links_lead_somewhere_and_what_is_shown_has_a_text(page):
 
 def test_the_first_lines_name_the_baselines_that_are_ahead(results, page):
     found = verdict(results, shown_run(results.runs))
-    assert "MLP" in found["ahead"]
+    assert "linear probe" in found["ahead"]
     assert page.index(found["ahead"]) < page.index("<nav")
     assert "More accurate without an explanation" in page
     best = dict.fromkeys(results.baselines, 0.0)

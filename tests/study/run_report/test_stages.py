@@ -39,10 +39,10 @@ def test_report_joins_all_runs_of_the_parameters(
     assert b"zero-shot" not in page
     shown = capsys.readouterr().out
     assert "| llm        | fixed" in shown, "the stage ends with the table"
-    assert "| baseline   | MLP" in shown
+    assert "| baseline   | linear probe" in shown
     metrics = json.loads(Path("artifacts/report/metrics.json").read_text(encoding="utf-8"))
-    assert {"llm-fixed", "medoids-alternating", "mlp"} <= set(metrics)
-    assert len(metrics) == 4 + 2
+    assert {"llm-fixed", "medoids-alternating", "linear_probe"} <= set(metrics)
+    assert len(metrics) == 4 + 1
     assert len(list(Path("artifacts/report/plots").iterdir())) == 2
     stage("report")(params)
     assert Path("artifacts/report/index.html").read_bytes() == page
