@@ -1,8 +1,7 @@
-"""What the questions of a table may be told: whether gaps tell, costs, steps ahead, a note."""
+"""What the questions of a table may be told: whether gaps tell, costs, a note."""
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,7 @@ from infopursuit import (
     VariationalInformationPursuit,
 )
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.gain import entropy
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.stopping import StoppingRule
@@ -99,9 +96,6 @@ def test_what_gaps_tell_is_found_on_training_rows(tmp_path: Path) -> None:
         ({"costs": {"cough": float("nan")}}, "costs: 'cough' costs nan; expected a number"),
         ({"costs": {"cough": "2"}}, "costs: 'cough' costs '2'; expected a number"),
         ({"costs": {"height": 2}}, "costs: 'height'; expected columns, such as cough, fever"),
-        ({"together": [["fever", "height"]]}, "together: 'height'; expected columns, such as"),
-        ({"together": [["fever"], ["fever?"]]}, "together: 'fever' is there twice; expected one"),
-        ({"together": ["fever"]}, r"together is \['fever'\]; expected lists of columns"),
     ],
 )
 def test_settings_are_checked(settings: dict, message: str) -> None:
@@ -113,21 +107,23 @@ def test_settings_are_checked(settings: dict, message: str) -> None:
 # -- costs ----------------------------------------------------------------------------------------
 
 
-def made_up(k: int, seed: int, redundant: bool = False) -> tuple[GainForCost, torch.Tensor]:
-    """Return a querier with costs and groups, and answers of rows."""
+def made_up(
+    k: int, seed: int, redundant: bool = False
+) -> tuple[InformationGain, torch.Tensor, torch.Tensor]:
+    """Return a querier with costs, these costs, and answers of rows."""
     generator = torch.Generator().manual_seed(seed)
     rates = torch.randn(3, k, 4, generator=generator).softmax(dim=0)
     table = AnswerTable(rates.log(), torch.tensor([0.4, 0.3, 0.2, 0.1]).log())
     costs = 1 + 4 * torch.rand(k, generator=generator).double()
-    groups = torch.tensor([0, 0, 1, ALONE, 1, 1, *[ALONE] * (k - 6)])
     pairs = RedundantQuestions(torch.tensor([[0, 3, 0], [2, 6, 1]]), k) if redundant else None
     weights = torch.rand(k, generator=generator) if redundant else None
     answers = torch.randint(3, (40, k), generator=generator) / 2
-    return GainForCost(table, costs, groups, weights, pairs), answers
+    return InformationGain(table, weights, pairs, costs), costs, answers
 
 
-def slow_values(querier: GainForCost, answers: torch.Tensor, asked: list[int]) -> list[float]:
+def slow_values(querier: InformationGain, answers: torch.Tensor, asked: list[int]) -> list[float]:
     """Return the gain for its cost of each question to one row, from the definition."""
+    assert querier.costs is not None
     rates, values = querier.table.log_likelihood.double().exp(), []
     posterior = querier.table.log_prior.double().exp()
     for query in asked:
@@ -138,18 +134,14 @@ def slow_values(querier: GainForCost, answers: torch.Tensor, asked: list[int]) -
         gain = -sum(p * p.log() for p in of_answers)
         for share, of_class in zip(posterior, rates[:, query].T, strict=True):
             gain += share * sum(p * p.log() for p in of_class)
-        group = int(querier.groups[query])
-        price = querier.costs[query] / querier.costs.min()
-        if group != ALONE and group in [int(querier.groups[each]) for each in asked]:
-            price = 1e-4
         weight = 1.0 if querier.query_weights is None else querier.query_weights[query]
-        values.append(float(gain * weight / price))
+        values.append(float(gain * weight * querier.costs.min() / querier.costs[query]))
     return values
 
 
 @pytest.mark.parametrize("redundant", [False, True])
 def test_the_next_question_tells_most_for_its_cost(redundant: bool) -> None:
-    querier, answers = made_up(9, 0, redundant)
+    querier, costs, answers = made_up(9, 0, redundant)
     course = roll_out(querier, NaiveBayes(querier.table), answers, 9)
     for row in range(4):
         asked: list[int] = []
@@ -166,34 +158,15 @@ def test_the_next_question_tells_most_for_its_cost(redundant: bool) -> None:
             left = [place for place in range(9) if place not in asked]
             assert query == max(left, key=expected.__getitem__)
             asked.append(query)
-    spent = querier.spent(course.order)
-    for row, order in enumerate(course.order.tolist()):
-        total = 0.0
-        for step, query in enumerate(order):
-            before = [int(querier.groups[each]) for each in order[:step]]
-            group = int(querier.groups[query])
-            total += 0 if group != ALONE and group in before else float(querier.costs[query])
-            assert spent[row, step + 1] == pytest.approx(total)
-
-
-def test_what_is_known_was_bought_and_some_questions_keep_their_costs() -> None:
-    querier, answers = made_up(9, 1)
-    known = torch.rand(answers.shape, generator=torch.Generator().manual_seed(0)) < 0.3
-    course = roll_out(querier, NaiveBayes(querier.table), answers, 9, known=known)
-    for row in range(10):
-        asked = known[row].nonzero().squeeze(1).tolist()
-        for query in course.order[row].tolist()[: 9 - len(asked)]:
-            values = slow_values(querier, answers[row], asked)
-            left = [place for place in range(9) if place not in asked]
-            assert query == max(left, key=values.__getitem__)
-            asked.append(query)
+    expected = torch.nn.functional.pad(costs[course.order], (1, 0)).cumsum(dim=1)
+    assert torch.equal(querier.spent(course.order), expected)
     some = torch.tensor([5, 3, 2])
-    kept = querier.select(some).to("cpu")
-    assert torch.equal(kept.costs, querier.costs[some])
-    assert torch.equal(kept.groups, querier.groups[some])
-    even = GainForCost(querier.table, torch.full((9,), 7.0).double(), torch.full((9,), ALONE))
-    plain, mask = InformationGain(querier.table), known.float()
-    assert torch.equal(even(answers, mask), plain(answers, mask)), "equal costs change nothing"
+    assert torch.equal(querier.select(some).to("cpu").tensors()["costs"], costs[some])
+    even = InformationGain(querier.table, costs=torch.full((9,), 7.0).double())
+    mask = torch.ones(40, 9)
+    mask[:, 3:] = 0
+    plain = InformationGain(querier.table)(answers, mask)
+    assert torch.equal(even(answers, mask), plain), "equal costs change nothing"
 
 
 def examined() -> tuple[pd.DataFrame, np.ndarray]:
@@ -207,7 +180,7 @@ def examined() -> tuple[pd.DataFrame, np.ndarray]:
 
 def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
     X, y = examined()
-    source = TableQuestions(costs={"scan?": 10}, together=[["blood a", "blood b"]])
+    source = TableQuestions(costs={"scan?": 10})
     model = InformationPursuitClassifier(source, rates="counted")
     assert isinstance(clone(model), InformationPursuitClassifier)
     model.fit(X, y)
@@ -216,10 +189,9 @@ def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
     course = model.roll_out(X)
     assert 0 not in course.order[:, :2], "the scan tells most, but costs ten times as much"
     costs, accuracy = model.accuracy_by_cost(X, y)
-    assert costs.tolist() == [0, 1, 11]
-    steps = (0, 2, 3)  # the second result of the blood costs nothing
+    assert costs.tolist() == [0, 1, 2, 12]
     right = course.posteriors.argmax(dim=2) == torch.from_numpy(y).unsqueeze(1)
-    expected = [right[:, step].double().mean().item() for step in steps]
+    expected = [right[:, step].double().mean().item() for step in range(4)]
     assert accuracy == pytest.approx(expected)
     assert blind.accuracy_by_cost(X, y)[0].tolist() == [0, 1, 2, 3]
     model.save(tmp_path / "model")
@@ -227,80 +199,12 @@ def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
     assert torch.equal(loaded.roll_out(X).order, course.order)
     dialogue = loaded.dialogue(X[:1])
     asked = [dialogue.step()[0] for _ in range(3)]
+    assert dialogue.explanation().spent == 12
+    (explained,) = loaded.explain(X[:1], StoppingRule(None, stability=None), known={"scan": 0.9})
+    assert explained.spent == explained.to_dict()["spent"] == 2, "what is known is free"
+    assert "2 questions at a cost of 2" in str(explained)
     assert asked == [loaded.queries_[query] for query in course.order[0]]
     assert torch.equal(loaded.fit(X, y).roll_out(X).order, course.order), "costs are kept"
-
-
-def test_no_question_is_blind_in_naive_bayes() -> None:
-    """Two questions never tell more than each alone does, so no second step finds a blind first."""
-    querier, _ = made_up(7, 3)
-    rates, prior = querier.exact.log_likelihood.exp(), querier.exact.log_prior.exp()
-    alone = querier.gains(querier.exact.log_prior.unsqueeze(0))[0]
-    for one, other in itertools.combinations(range(7), 2):
-        both = (rates[:, None, one] * rates[None, :, other]).flatten(0, 1)  # v * v, c
-        given = entropy(both.unsqueeze(1))[0] @ prior
-        told = entropy((both @ prior)[:, None, None]).item() - given
-        assert told <= alone[one] + alone[other] + 1e-9
-
-
-def test_a_limit_of_what_is_spent_ends_the_questions() -> None:
-    X, y = examined()
-    source = TableQuestions(costs={"scan": 10}, together=[["blood a", "blood b"]], max_cost=1)
-    model = InformationPursuitClassifier(source, rates="counted").fit(X, y)
-    for explained in model.explain(X[:5], StoppingRule(None, stability=None)):
-        assert {"scan?"}.isdisjoint(explained.questions)
-        assert set(explained.questions) == {"blood a?", "blood b?"}
-        assert "none is left that it may pay for" in str(explained)
-        assert explained.spent == explained.to_dict()["spent"] == 1
-        assert "2 questions at a cost of 1" in str(explained)
-    free = model.explain(X[:1], StoppingRule(None, stability=None), known={"scan": 0.9})[0]
-    assert set(free.questions) == {"blood a?", "blood b?"}, "what is known costs nothing"
-    dialogue = model.dialogue(X[:1], known={"scan": 0.9})
-    dialogue.finish(StoppingRule(None, stability=None))
-    found = dialogue.explanation()
-    assert set(found.questions) == {"blood a?", "blood b?"} and found.spent == 1
-
-
-def slow_two_steps(querier: GainForCost, answers: torch.Tensor, asked: list[int]) -> list[float]:
-    """Return the value of each question two steps ahead, from the definition."""
-    free = GainForCost(querier.table, torch.ones(len(answers)).double(), querier.groups * 0 - 1)
-    alone, rates = slow_values(free, answers, asked), querier.table.log_likelihood.double().exp()
-    posterior = querier.table.log_prior.double().exp()
-    for query in asked:
-        posterior = posterior * rates[int(2 * answers[query]), query]
-    posterior, k = posterior / posterior.sum(), len(answers)
-    values = []
-
-    def price(query: int, bought: list[int]) -> float:
-        group = int(querier.groups[query])
-        again = group != ALONE and group in [int(querier.groups[each]) for each in bought]
-        return 1e-4 if again else float(querier.costs[query] / querier.costs.min())
-
-    for query in range(k):
-        value = 0.0
-        for level in range(3):
-            said = answers.clone()
-            said[query] = level / 2
-            then = slow_values(free, said, [*asked, query])
-            best = alone[query] / price(query, asked)
-            for other in set(range(k)) - {query, *asked}:
-                cost = price(query, asked) + price(other, [*asked, query])
-                best = max(best, (alone[query] + then[other]) / cost)
-            value += float(rates[level, query] @ posterior) * best
-        values.append(value)
-    return values
-
-
-def test_two_steps_ahead_are_the_best_rate_of_two_questions() -> None:
-    one, answers = made_up(8, 1)
-    querier = GainForCost(one.table, one.costs, one.groups, ahead=2)
-    for row, asked in ((0, []), (1, [2]), (2, [0, 3])):
-        mask = torch.zeros(1, 8)
-        mask[0, asked] = 1
-        found = querier(answers[row : row + 1], mask)[0]
-        slow = slow_two_steps(querier, answers[row], asked)
-        for query in set(range(8)) - set(asked):
-            assert float(found[query]) == pytest.approx(slow[query], rel=1e-5)
 
 
 def test_a_note_is_below_each_explanation(tmp_path: Path) -> None:
@@ -330,9 +234,8 @@ def test_networks_ask_about_a_table_what_they_learned_to_ask(tmp_path: Path) -> 
         worth = asked / torch.where(pursuit.answers(model._rows(X[:1]).tensor())[0] == 0.5, cost, 1)
         found = model.dialogue(X[:1], person_cost=cost).next_question()
         assert found == model.queries_[int(worth.argmax())]
-    for costly in (TableQuestions(costs={"cough": 2}), TableQuestions(ahead=2)):
-        with pytest.raises(InputError, match="a network asks what it learned to ask"):
-            VariationalInformationPursuit(costly, **quick).fit(X, y)
+    with pytest.raises(InputError, match="a network asks what it learned to ask"):
+        VariationalInformationPursuit(TableQuestions(costs={"cough": 2}), **quick).fit(X, y)
 
 
 # -- the best rates ------------------------------------------------------------------------------

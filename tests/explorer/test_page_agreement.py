@@ -19,7 +19,6 @@ from infopursuit.explorer.contents import Facts, described, joined_answers
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.known import Known
-from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
 from infopursuit.pursuit.naive_bayes.model import (
     InformationGain,
     NaiveBayes,
@@ -195,21 +194,17 @@ def values_case() -> Case:
     return model.pursuit_, 200, STOP, 1e-6
 
 
-def costs_case(ahead: int, most: float = torch.inf, subclasses: bool = False) -> Case:
+def costs_case(subclasses: bool = False) -> Case:
     pursuit, _, *others = (subclasses_case if subclasses else redundant_case)()
     querier: Any = pursuit.querier
     costs = torch.tensor([1.5, 7.0, 2.25, 4.0]).repeat(6).double()
-    groups = (torch.arange(24) % 5).where(torch.arange(24) < 12, ALONE)
-    how = querier.query_weights, querier.redundant, ahead, most
-    dear = GainForCost(querier.table, costs, groups, *how)
+    dear = InformationGain(querier.table, querier.query_weights, querier.redundant, costs)
     answers = pursuit.answers(unit(30, 5))
     orders = [
-        roll_out_of(replace(pursuit, querier=each), answers, STOP).order
-        for each in (querier, dear.myopic, dear)
+        roll_out_of(replace(pursuit, querier=each), answers, STOP).order for each in (querier, dear)
     ]
-    assert not torch.equal(orders[0], orders[1]), "otherwise the case tests nothing"
-    assert ahead == 1 or not torch.equal(orders[1], orders[2])
-    return replace(pursuit, querier=dear), 12 if ahead == 2 else 200, *others
+    assert not torch.equal(*orders), "otherwise the case tests nothing"
+    return replace(pursuit, querier=dear), 200, *others
 
 
 def subclasses_case() -> Case:
@@ -237,10 +232,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "redundant questions": redundant_case,
     "values of columns": values_case,
     "subclasses": subclasses_case,
-    "costs": partial(costs_case, 1),
-    "costs, at most 16": partial(costs_case, 1, 16.0),
-    "costs, two steps ahead": partial(costs_case, 2),
-    "costs of subclasses, two steps ahead, at most 16": partial(costs_case, 2, 16.0, True),
+    "costs": costs_case,
+    "costs of subclasses": partial(costs_case, True),
     "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
     "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),
 }
@@ -265,8 +258,7 @@ def test_images_are_asked_and_judged_as_in_python(open_page: Opened, name: str) 
         "three answers, weights of questions, a fixed first question",
         "redundant questions",
         "subclasses",
-        "costs, at most 16",
-        "costs of subclasses, two steps ahead, at most 16",
+        "costs",
         "networks",
     ],
 )
@@ -408,17 +400,15 @@ def test_subclasses_are_pooled_as_in_python(open_page: Opened) -> None:
 
 
 def test_the_page_says_what_questions_cost(open_page: Opened) -> None:
-    pursuit, _, stop, _ = costs_case(1, 16.0)
+    pursuit, _, stop, _ = costs_case()
     querier, answers = pursuit.querier, torch.ones(1, 24)
     page = open_page(document(pursuit, answers, stop), "view=you&known=0y")
     known = torch.arange(24).unsqueeze(0) == 0
     rolled = roll_out_of(pursuit, answers, stop, known)
-    assert isinstance(querier, GainForCost)
-    free = querier.costs[0]
-    spent = querier.spent(torch.cat([torch.tensor([[0]]), rolled.order], dim=1))[0, 1:] - free
+    assert isinstance(querier, InformationGain)
+    spent = querier.spent(rolled.order)[0]
     for now, then in zip(spent[:4].tolist(), spent[1:].tolist(), strict=False):
-        price = f"It costs {then - now:g}." if then > now else "It is free after those before it."
         expect(page.locator(".stage")).to_contain_text(
-            f"{price} Spent so far: {now:g} of at most 16."
+            f"It costs {then - now:g}. Spent so far: {now:g}."
         )
         page.get_by_role("button", name="yes", exact=True).click()

@@ -252,21 +252,17 @@ def questions_with_costs(path: Path, left_out: Collection[str]) -> TableQuestion
     """
     table = read_csv_table(path, ("column", "cost"), "expected a table of columns and their costs")
     costs: dict[str, float] = {}
-    groups: dict[str, list[str]] = {}
-    of_row = table.column("group") if table.has("group") else [""] * len(table.rows)
-    for row, (column, cost, group) in enumerate(
-        zip(table.column("column"), table.column("cost"), of_row, strict=True)
-    ):
+    rows = zip(table.column("column"), table.column("cost"), strict=True)
+    for row, (column, cost) in enumerate(rows):
         number = cost.replace(",", ".") if table.decimal_comma else cost
         if not NUMBER.fullmatch(number) or not float(number) > 0:
             raise InputError(f"{table.where(row, 'cost')}: {cost!r}; expected a number above 0")
         if column in costs:
             raise InputError(f"{table.where(row)}: expected another column, found {column!r} again")
         costs[column] = float(number)
-        if group and column not in left_out:
-            groups.setdefault(group, []).append(column)
-    costs = {column: cost for column, cost in costs.items() if column not in left_out}
-    return TableQuestions(costs=costs, together=list(groups.values()))
+    return TableQuestions(
+        costs={column: cost for column, cost in costs.items() if column not in left_out}
+    )
 
 
 def _fit_table(

@@ -223,8 +223,8 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         chosen = source.choose(train, wishes, self.random_state)
         if chosen.querier is not InformationGain:
             raise InputError(
-                "texts: questions with costs, or that look ahead; a network asks what it learned "
-                "to ask, so expected neither"
+                "texts: questions with costs, or a querier of their own; a network asks what it "
+                "learned to ask, so expected neither"
             )
         k = len(chosen.queries)
         if not k:

@@ -408,20 +408,7 @@ def _table(
         worth=None if querier.query_weights is None else _numbers(querier.query_weights),
         put_off=put_off,
         rounding=querier.rounding,
-        costs=_costs(querier),
-    )
-
-
-def _costs(querier: InformationGain) -> payload.Costs | None:
-    kept = querier.tensors()
-    if "costs" not in kept:
-        return None
-    most = float(kept["most"])
-    return payload.Costs(
-        costs=kept["costs"].tolist(),
-        groups=kept["groups"].tolist(),
-        ahead=int(kept["ahead"]),
-        most=None if np.isinf(most) else most,
+        costs=None if querier.costs is None else querier.costs.tolist(),
     )
 
 

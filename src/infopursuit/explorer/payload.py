@@ -58,22 +58,6 @@ class PutOff(Part):
     pairs: Base64
 
 
-class Costs(Part):
-    """What questions cost: the next one tells most for its cost (`GainForCost`).
-
-    Attributes:
-        costs: of each question; those that are bought together all cost what the dearest does.
-        groups: which questions are bought together, -1 for alone.
-        ahead: how many steps to look ahead.
-        most: what may be spent; null for any amount.
-    """
-
-    costs: list[float]
-    groups: list[int]
-    ahead: int
-    most: float | None
-
-
 class Table(Part):
     """The whole of a naive-Bayes model, with s subclasses in place of its c classes if it has them.
 
@@ -93,7 +77,7 @@ class Table(Part):
         worth: float32 (k,), a factor on the gain of each question; null for 1 each.
         put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
-        costs: null if all questions cost the same.
+        costs: of each question, of which gains are divided; null if all cost the same.
     """
 
     of: Base64 | None = None
@@ -108,7 +92,7 @@ class Table(Part):
     worth: Base64 | None
     put_off: PutOff | None
     rounding: float
-    costs: Costs | None = None
+    costs: list[float] | None = None
 
 
 class Layers(Part):

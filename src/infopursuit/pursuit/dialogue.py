@@ -226,9 +226,8 @@ class Dialogue:
         )
 
     def _spent(self) -> float | None:
-        _, masks = self._histories()
-        order = torch.tensor([[each.query for each in self._asked]], device=masks.device).long()
-        spent = self.pursuit.spent(order, masks[:1] > 0)
+        order = torch.tensor([[each.query for each in self._asked]], device=self.pursuit.device)
+        spent = self.pursuit.spent(order.long())
         return None if spent is None else float(spent[0, -1])
 
     def _stopped(self, stop: StoppingRule) -> bool:

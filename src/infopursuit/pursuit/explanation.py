@@ -432,11 +432,10 @@ def ending(explanation: Explanation) -> str:
     if explanation.confident:
         return asked
     common = explanation.prior[_first(explanation.posterior)] > 1 / 2
-    for_cost = explanation.criterion == "information for cost"
     reasons = {
         "stability": _unchanged(explanation),
         "maximum": f"{asked} it may ask no more",
-        "questions": f"{asked} none is left" + " that it may pay for" * for_cost,
+        "questions": f"{asked} none is left",
         "unfinished": f"stopped {asked}",
     }
     so = f" of so {'likely' if explanation.known else 'common'} a class" if common else ""

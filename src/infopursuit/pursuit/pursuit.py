@@ -279,7 +279,7 @@ class Pursuit:
         """
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
         p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
-        spent = self.spent(rolled.order, known)
+        spent = self.spent(rolled.order)
         not_asked = self._not_asked(rolled.order, counts, answers, overridden, known)
         return [
             Explanation(
@@ -340,16 +340,11 @@ class Pursuit:
                 )
         return steps
 
-    def spent(
-        self, order: Int[Tensor, "n T"], known: Bool[Tensor, "n k"] | None = None
-    ) -> Float[Tensor, "n T1"] | None:
-        """Return what the first t = 0..T queries cost; None if queries have no costs.
-
-        What is known is free, and so is what is bought together with it.
-        """
+    def spent(self, order: Int[Tensor, "n T"]) -> Float[Tensor, "n T1"] | None:
+        """Return what the first t = 0..T queries cost; None if queries have no costs."""
         if self.querier.criterion != "information for cost":
             return None
-        return cast(Any, self.querier).spent(order, known)
+        return cast(Any, self.querier).spent(order)
 
     def known_steps(
         self, known: Mapping[int, float], prior: Float[Tensor, " c"]

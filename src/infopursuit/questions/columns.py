@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -21,11 +19,12 @@ from infopursuit.pursuit.answers.columns import (
     value_words,
     values_named,
 )
+from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.selection import credit_of
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.questions.wishes import Wishes, check_whole, check_words
+from infopursuit.questions.wishes import Wishes, check_words
 from infopursuit.texts.text_table import (
     check_room,
     not_banned,
@@ -35,8 +34,6 @@ from infopursuit.texts.text_table import (
 
 # Questions about columns are chosen on at most this many rows.
 SELECTION_ROWS = 4096
-# Two steps ahead are looked among at most this many.
-MOST_AHEAD = 300
 GAPS = ("auto", "nothing", "tells")
 
 
@@ -50,14 +47,6 @@ class TableQuestions(QuestionSource):
             log-loss on training rows, each predicted by a fit without it.
         costs: what the question about a column costs, 1 for the others: the next question is that
             of most information for its cost. None for 1 each.
-        together: columns that are bought together, such as the results of one blood test: once one
-            of them was asked, the others cost nothing. A group costs what its dearest column does.
-            None if each is bought alone.
-        max_cost: what may be spent on a row: questions end when none is left that it pays for; what
-            is known is free. None for no limit.
-        ahead: how many questions to look ahead: 1, or 2 where a column that tells nothing of the
-            class may tell which others do. That takes as many times longer as there are answers to
-            all questions together; at most MOST_AHEAD questions.
         note: a sentence below each explanation and on the page, for what everybody should know who
             reads it, such as that a model of four hundred patients is no doctor; None for none.
 
@@ -70,9 +59,6 @@ class TableQuestions(QuestionSource):
 
     gaps: str = "auto"
     costs: Mapping[str, Any] | None = None
-    together: Sequence[Any] | None = None
-    max_cost: float | None = None
-    ahead: int = 1
     note: str | None = None
     names: TableColumns | None = field(default=None, kw_only=True)
 
@@ -82,50 +68,29 @@ class TableQuestions(QuestionSource):
         for column, cost in (self.costs or {}).items():
             if not _above_zero(cost):
                 raise InputError(f"costs: {column!r} costs {cost!r}; expected a number above 0")
-        if self.max_cost is not None and not _above_zero(self.max_cost):
-            raise InputError(f"max_cost is {self.max_cost!r}; expected a number above 0, or None")
-        check_whole("ahead", self.ahead, 1, 2)
         if self.note is not None and not (isinstance(self.note, str) and self.note.strip()):
             raise InputError(f"note is {self.note!r}; expected a sentence, or None")
-        groups = [] if self.together is None else list(self.together)
-        if isinstance(self.together, str) or any(isinstance(group, str) for group in groups):
-            raise InputError(f"together is {self.together!r}; expected lists of columns")
-        for column, count in Counter(map(_bare, chain.from_iterable(groups))).items():
-            if count > 1:
-                raise InputError(f"together: {column!r} is there twice; expected one group of it")
 
     @classmethod
     def of(cls, pursuit: Pursuit) -> TableQuestions:
         """Return the questions of a fitted pursuit with costs or a note, for another fit."""
-        querier, names = cast(Any, pursuit.querier), list(map(_bare, pursuit.queries))
-        if querier.criterion != "information for cost":
-            return cls(note=pursuit.note)
-        groups: dict[int, list[str]] = {}
-        for name, group in zip(names, querier.groups.tolist(), strict=True):
-            groups.setdefault(group, []).append(name)
-        return cls(
-            costs=dict(zip(names, querier.costs.tolist(), strict=True)),
-            together=[each for group, each in groups.items() if group >= 0],
-            max_cost=None if querier.most == math.inf else querier.most,
-            ahead=querier.ahead,
-            note=pursuit.note,
-        )
+        costs = None
+        if pursuit.querier.criterion == "information for cost":
+            names = map(_bare, pursuit.queries)
+            costs = dict(zip(names, cast(Any, pursuit.querier).costs.tolist(), strict=True))
+        return cls(costs=costs, note=pursuit.note)
 
     def on_columns(self, names: TableColumns, wishes: Wishes) -> TableQuestions:
         """Return the same for a table with these columns; warn of words to ban that none has.
 
         Raises:
-            InputError: a column that has a cost or a group is not there.
+            InputError: a column that has a cost is not there.
         """
         columns, bare = names.names, set(map(_bare, names.names))
-        for setting, given in (
-            ("costs", self.costs or ()),
-            ("together", chain.from_iterable(self.together or ())),
-        ):
-            for column in given:
-                if _bare(column) not in bare:
-                    some = ", ".join(columns[:5])
-                    raise InputError(f"{setting}: {column!r}; expected columns, such as {some}")
+        for column in self.costs or ():
+            if _bare(column) not in bare:
+                some = ", ".join(columns[:5])
+                raise InputError(f"costs: {column!r}; expected columns, such as {some}")
         warn_of_idle_bans([*columns, *(f"{each}?" for each in columns)], wishes.ban)
         return replace(self, names=names)
 
@@ -175,30 +140,12 @@ class TableQuestions(QuestionSource):
             place = rows.tolist().index(values_named(first, rule, names)[0])
         rule = rule.select(rows)
         words, queries = value_words(rule, names), [texts[row] for row in rows]
-        if self.ahead > 1 and len(queries) > MOST_AHEAD:
-            raise InputError(
-                f"ahead is 2 with {len(queries)} questions; expected at most {MOST_AHEAD} "
-                "(n_queries)"
-            )
-        if self.costs is self.together is self.max_cost is None and self.ahead == 1:
+        if self.costs is None:
             return Questions(queries, rule, place, words)
-        from infopursuit.pursuit.naive_bayes.costs import ALONE, GainForCost
-
         asked = [_bare(names.names[column]) for column in rule.columns.tolist()]
-        costs = {_bare(column): float(cost) for column, cost in (self.costs or {}).items()}
-        groups = {
-            _bare(column): number
-            for number, group in enumerate(self.together or ())
-            for column in group
-        }
-        querier = partial(
-            GainForCost,
-            costs=torch.tensor([costs.get(column, 1.0) for column in asked], dtype=torch.float64),
-            groups=torch.tensor([groups.get(column, ALONE) for column in asked], dtype=torch.long),
-            ahead=self.ahead,
-            most=math.inf if self.max_cost is None else float(self.max_cost),
-        )
-        return Questions(queries, rule, place, words, querier)
+        costs = {_bare(column): float(cost) for column, cost in self.costs.items()}
+        of_each = torch.tensor([costs.get(each, 1.0) for each in asked], dtype=torch.float64)
+        return Questions(queries, rule, place, words, partial(InformationGain, costs=of_each))
 
 
 def _above_zero(number: Any) -> bool:

@@ -233,7 +233,7 @@ def _crossed(
 
 def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> InformationGain:
     """Return the querier with the untempered rates of training rows."""
-    querier = questions.querier(data.table(questions.rule)).myopic
+    querier = questions.querier(data.table(questions.rule))
     if rates == "counted" or not len(questions.queries):
         return querier
     return FITS[rates](querier, questions.rule, data, seed)

@@ -3,8 +3,7 @@
     python -m infopursuit_study.experiments.published_tables FOLDER [--only spambase]
 
 FOLDER has diagnosis/{dxy,mz4}-{train,test}.json and tables/{spambase,wbcatt}*.parquet, which are
-not part of the repository; `robots` needs `pip install --no-deps concept-benchmark==0.4.1 pycairo
-colorir pero dill opencv-python-headless`. What is not there is left out, and a line says so. Writes
+not part of the repository. What is not there is left out, and a line says so. Writes
 artifacts/benchmarks/published_tables.md and .json, after each part.
 
 What cannot be compared. **Dxy and MZ-4** (consultations): a patient is simulated as in papers: the
@@ -12,9 +11,7 @@ self-report is known, and a question is answered from what the patient said when
 with "not sure". But whether their splits are these is not known, and each paper has a simulator of
 its own; DxFormer's own table could not be read here. Of 104 and 345 test cases, 95 % intervals are
 eight and five points wide on both sides. A model of four hundred consultations is no doctor.
-**Spambase**: the published figures are of another random split of the same shares. **Robots**
-(`balanced`): the published bottleneck reads all concepts from images and has an expert correct
-them; ours knows only what the expert said.
+**Spambase**: the published figures are of another random split of the same shares.
 
 Nothing is chosen on test rows. `auto` is the default, which `fit` chooses on training rows by
 histories that start with nothing; consultations start with a self-report, so there the way is
@@ -35,7 +32,6 @@ import numpy as np
 import pandas as pd
 import torch
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -243,101 +239,11 @@ def folds_of(load: Callable[..., Any]) -> Iterator[Any]:
         yield (X.iloc[train], y.iloc[train]), (X.iloc[test], y.iloc[test])
 
 
-def cubes(_: Path) -> Part:
-    """Measure a made-up table where one step is blind, and one whose questions have costs.
-
-    The first is CUBE-NM (AFABench, arXiv 2508.14734) in small: eight classes, the corners of a
-    cube; a context names the one of five blocks of features that shows the corner, and alone tells
-    nothing. In the second all blocks show it, with less noise the more they cost: 1, 2, 4, 8, 16.
-    """
-    shown, budgets = (1, 2, 4, 6, 10, 15), (2, 4, 8, 12, 16, 24, 32)
-    steps = {1: "one step ahead", 2: "two steps ahead"}
-    curves: dict[str, list[Any]] = {
-        name: [] for name in (*steps.values(), "trees", "for cost", "cost unseen")
-    }
-    for seed in range(SEEDS):
-        rng = np.random.default_rng(seed)
-        y, context = rng.integers(8, size=4000), rng.integers(5, size=4000)
-        corner = (y[:, None] >> np.arange(3)) & 1
-        columns = {"context": context.astype(str)}
-        priced, costs = {}, {}
-        for block in range(5):
-            for bit in range(3):
-                name, true = f"block {block} bit {bit}", corner[:, bit]
-                noise = rng.normal(size=(2, len(y)))
-                inside = np.where(context == block, true, rng.integers(2, size=len(y)))
-                columns[name] = inside + 0.3 * noise[0]
-                priced[name] = true + 0.9 * 0.75**block * noise[1]
-                costs[name] = 2.0**block
-        X, Z = pd.DataFrame(columns), pd.DataFrame(priced)
-        train, test = slice(3000), slice(3000, None)
-        for ahead, name in steps.items():
-            source = TableQuestions(ahead=ahead)
-            model = InformationPursuitClassifier(source, rates="subclasses")
-            course = model.fit(X[train], y[train]).roll_out(X[test], max(shown))
-            right = course.posteriors.argmax(dim=2) == torch.from_numpy(y[test]).unsqueeze(1)
-            curves[name].append(right.double().mean(dim=0).numpy())
-        coded = X.astype(float)
-        trees = HistGradientBoostingClassifier(random_state=0).fit(coded[train], y[train])
-        curves["trees"].append(trees.score(coded[test], y[test]))
-        queriers = []
-        for name, source in (
-            ("for cost", TableQuestions(costs=costs)),
-            ("cost unseen", TableQuestions()),
-        ):
-            model = InformationPursuitClassifier(source, rates="counted").fit(Z[train], y[train])
-            queriers.append(model.pursuit_.querier)
-            course = model.roll_out(Z[test])
-            spent = queriers[0].spent(course.order)
-            last = [(spent <= budget).sum(dim=1) - 1 for budget in budgets]
-            right = course.posteriors.argmax(dim=2) == torch.from_numpy(y[test]).unsqueeze(1)
-            every = torch.arange(len(right))
-            curves[name].append([right[every, each].double().mean().item() for each in last])
-    mean = {name: np.mean(each, axis=0) for name, each in curves.items()}
-    rows: list[list[object]] = [
-        *[[f"CUBE-NM, {name}, after " + " / ".join(map(str, shown)),
-           " / ".join(f"{100 * mean[name][t]:.1f}" for t in shown)] for name in steps.values()],
-        ["CUBE-NM, boosted trees on all columns", f"{100 * mean['trees']:.1f}"],
-        *[[f"cube, {name}, spending " + " / ".join(map(str, budgets)),
-           " / ".join(f"{100 * each:.1f}" for each in mean[name])]
-          for name in ("for cost", "cost unseen")],
-    ]  # fmt: skip
-    return ["", "accuracy"], rows, {name: np.asarray(each).tolist() for name, each in mean.items()}
-
-
-def robots(_: Path) -> Part:
-    """Measure Robots of concept-benchmark, if it is installed: an expert gives true concepts."""
-    from concept_benchmark.robots import DatasetGenerator  # pyright: ignore[reportMissingImports]
-
-    rows, figures = [], {}
-    for rule in ("balanced", "sparse"):
-        courses = []
-        for seed in range(SEEDS):
-            made = DatasetGenerator(
-                seed=seed, concept_preset="ground_truth", label_rule=rule, render_images=False
-            ).generate_splits()
-            frames = [part.to_dataframe() for part in (made.train, made.validation, made.test)]
-            train, val, test = (
-                (each.drop(columns=["label", "class"]).astype(bool), each["class"])
-                for each in frames
-            )
-            model = InformationPursuitClassifier().fit(*train, validation=val)
-            courses.append(model.accuracy_by_budget(*test))
-        mean = 100 * np.mean(courses, axis=0)
-        rows.append([f"Robots, {rule}", *(f"{each:.1f}" for each in mean)])
-        figures[rule] = (mean / 100).tolist()
-    rows.append(["Robots, published: a concept bottleneck, without and with an expert; a black box",
-                 "84.5", *[""] * 6, "92.0; 88.0"])  # fmt: skip
-    return ["accuracy after", *map(str, range(8))], rows, figures
-
-
 PARTS: dict[str, Callable[[Path], Part]] = {
     "dxy": lambda folder: consultations(folder, "dxy"),
     "mz4": lambda folder: consultations(folder, "mz4"),
     "spambase": mails,
     "others": others,
-    "cubes": cubes,
-    "robots": robots,
 }
 
 

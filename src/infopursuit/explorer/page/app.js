@@ -130,8 +130,7 @@ export class App {
 
   /** What questions cost; null if all cost the same. */
   get costs() {
-    const costs = this.predictor instanceof NaiveBayes ? this.predictor.costs : null;
-    return costs?.even ? null : costs;
+    return this.model.table?.costs ?? null;
   }
 
   /** The model with what a person says is known, among the classes that the person leaves. */

@@ -8,10 +8,8 @@
  * @typedef {{of: Uint16Array | null, logLikelihood: Float32Array, logPrior: Float32Array,
  *   independentAnswers: number, evidenceWeight: number, growth: number, spread: number,
  *   priorWear: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number,
- *   costs: Prices | null}} Table  of shape (s), (levels, k, s), (s), -, -, -, -, -, (k); `of`: the
+ *   costs: number[] | null}} Table  of shape (s), (levels, k, s), (s), -, -, -, -, -, (k); `of`: the
  *   class of each subclass, null if the classes have none
- * @typedef {{costs: number[], groups: number[], ahead: number, most: number | null}} Prices  (k), (k):
- *   what questions cost; which are bought together, -1 for alone; `most`: what may be spent
  * @typedef {{pairs: Uint16Array}} PutOff  (p, 3): a question that was asked, one that is not asked
  *   after it, and after which answer: 0 any, 1 yes, 2 no, 3 not sure
  * @typedef {{widths: [number, number], outputs: number, epsilon: number,
@@ -166,15 +164,11 @@ function saidOf(text, words, c, levels, where) {
   return table;
 }
 
-/** @param {any} raw @param {number} k @param {string} where @returns {Prices | null} */
-function pricesOf(raw, k, where) {
-  if (raw === null) return null;
-  const { costs, groups, ahead, most } = raw;
-  for (const each of [costs, groups]) {
-    const fits = Array.isArray(each) && each.length === k && each.every(Number.isFinite);
-    expect(fits, where, `expected ${k} numbers`);
-  }
-  return { costs, groups, ahead, most };
+/** @param {any} costs @param {number} k @param {string} where @returns {number[] | null} */
+function costsOf(costs, k, where) {
+  const fits = costs === null || (Array.isArray(costs) && costs.length === k);
+  expect(fits && (costs ?? []).every(Number.isFinite), where, `expected ${k} numbers`);
+  return costs;
 }
 
 /**
@@ -366,7 +360,7 @@ function modelOf(raw, where) {
       worth: raw.table.worth === null ? null : floatsOf(raw.table.worth, k, `${at}.worth`),
       putOff: putOffOf(raw.table.put_off ?? null, k, `${at}.put_off`),
       rounding: raw.table.rounding,
-      costs: pricesOf(raw.table.costs ?? null, k, `${at}.costs`),
+      costs: costsOf(raw.table.costs ?? null, k, `${at}.costs`),
     };
   }
   expect(

@@ -3,7 +3,6 @@
 // The same mathematics as src/infopursuit/pursuit/naive_bayes, pursuit and explanation/stopping.py, in
 // double precision: questions, answers and posteriors agree with Python.
 
-import { Costs } from "./costs.js";
 /** @import { Model, Stop, Familiar } from "./payload.js" */
 
 /**
@@ -13,12 +12,11 @@ import { Costs } from "./costs.js";
  *   (`order`; those asked before are -Infinity in both)
  * @typedef {"information gain" | "information for cost" | "querier probability"} Criterion
  * @typedef {{name: Criterion, rounding: number, remote: boolean,
- *   predict: (history: Answered[], banned?: ReadonlySet<number>, known?: number) =>
- *     Prediction | Promise<Prediction>,
+ *   predict: (history: Answered[], banned?: ReadonlySet<number>) => Prediction | Promise<Prediction>,
  *   predictAll?: (histories: Answered[][], banned?: ReadonlySet<number>) => Promise<Prediction[]>,
  *   among: (classes: number[]) => Predictor}} Predictor
- *   what a model thinks of histories; questions in `banned` are not asked; the first `known` answers
- *   of a history were known before any question; `among`: the same, as if there were no other classes
+ *   what a model thinks of histories; questions in `banned` are not asked; `among`: the same, as if
+ *   there were no other classes
  * @typedef {{query: number, value: number}} Candidate
  * @typedef {{query: number, answer: number, posterior: Float64Array, value: number,
  *   runnersUp: Candidate[], chosen: boolean, given: boolean}} Step
@@ -44,8 +42,6 @@ const LITTLE = 1 / 10;
 const MOVERS = 3;
 // Probabilities are compared as explanations keep them.
 const DIGITS = 1e6;
-// Two steps ahead, an answer that is less probable is not looked beyond.
-const POSSIBLE = 1e-4;
 // After which answer of a question another one is redundant.
 const [ANY, YES, NO, UNSURE] = [0, 1, 2, 3];
 
@@ -110,9 +106,11 @@ export class NaiveBayes {
     if (!model.table) throw new Error(`${model.name} has no table`);
     const { k, c, table } = model;
     this.model = model;
-    this.costs = table.costs && new Costs(table.costs);
+    const cheapest = Math.min(...(table.costs ?? []));
+    /** What gains are divided by, the cost of each question; null if all cost the same. */
+    this.price = table.costs && table.costs.map((each) => each / cheapest);
     /** @type {Criterion} */
-    this.name = this.costs ? "information for cost" : "information gain";
+    this.name = this.price ? "information for cost" : "information gain";
     this.remote = false;
     this.rounding = table.rounding;
     this.k = k;
@@ -228,7 +226,7 @@ export class NaiveBayes {
   }
 
   /**
-   * The gain of every question, times what it counts, in nats.
+   * The gain of every question, times what it counts, in nats; for its cost, if it has one.
    * @param {Float64Array} evidence
    * @param {(query: number) => boolean} skip questions that get -Infinity
    * @returns {Float64Array}
@@ -239,7 +237,8 @@ export class NaiveBayes {
     const gain = this.table.of ? this.classGain(p) : this.plainGain(p);
     const gains = new Float64Array(this.k);
     for (let query = 0; query < this.k; query++) {
-      gains[query] = skip(query) ? -Infinity : gain(query) * (worth ? worth[query] : 1);
+      const value = skip(query) ? -Infinity : gain(query) * (worth ? worth[query] : 1);
+      gains[query] = this.price ? value / this.price[query] : value;
     }
     return gains;
   }
@@ -288,57 +287,6 @@ export class NaiveBayes {
     };
   }
 
-  /**
-   * What decides between questions that cost something: the gain for the price, or the best of two
-   * steps ahead (`GainForCost.for_cost`).
-   * @param {Costs} costs
-   * @param {Float64Array} evidence
-   * @param {(query: number) => boolean} skip questions that get -Infinity
-   * @param {Answered[]} history
-   * @param {number} known how many answers of the history cost nothing
-   * @returns {Float64Array}
-   */
-  forCost(costs, evidence, skip, history, known) {
-    const asked = history.map((each) => each.query);
-    const bought = costs.bought(asked);
-    const gains = this.gains(evidence, skip);
-    const price = costs.price(bought);
-    const values =
-      costs.ahead === 2
-        ? this.twoSteps(costs, evidence, skip, gains, price)
-        : gains.map((gain, query) => gain / price[query]);
-    const dear = costs.dear(bought, costs.spent(asked) - costs.spent(asked.slice(0, known)));
-    return values.map((value, query) => (dear(query) ? -Infinity : value));
-  }
-
-  /** The best rate of each question alone, or with one more after its answer.
-   * @param {Costs} costs @param {Float64Array} evidence @param {(query: number) => boolean} skip
-   * @param {Float64Array} gains @param {number[]} price @returns {Float64Array} */
-  twoSteps(costs, evidence, skip, gains, price) {
-    const { k, s, levels, likelihood, logLikelihood } = this;
-    const p = softmax(evidence);
-    return gains.map((own, query) => {
-      if (own === -Infinity) return own;
-      const alone = own / price[query];
-      const then = costs.after(price, query);
-      let value = 0;
-      for (let level = 0; level < levels; level++) {
-        const row = (level * k + query) * s;
-        let [share, best] = [0, alone];
-        for (let z = 0; z < s; z++) share += p[z] * likelihood[row + z];
-        if (share >= POSSIBLE) {
-          const heard = evidence.map((each, z) => each + logLikelihood[row + z]);
-          const others = this.gains(heard, (other) => other === query || skip(other));
-          for (const [other, gain] of others.entries()) {
-            best = Math.max(best, (own + gain) / (price[query] + then[other]));
-          }
-        }
-        value += share * best;
-      }
-      return value;
-    });
-  }
-
   /** Questions whose answers are implied by these. @param {Answered[]} history @returns {Set<number>} */
   late(history) {
     const late = new Set();
@@ -354,15 +302,12 @@ export class NaiveBayes {
     return late;
   }
 
-  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @param {number} [known]
-   * @returns {Prediction} */
-  predict(history, banned = new Set(), known = 0) {
+  /** @param {Answered[]} history @param {ReadonlySet<number>} [banned] @returns {Prediction} */
+  predict(history, banned = new Set()) {
     const evidence = this.evidence(history);
     const asked = new Set(history.map((answered) => answered.query));
     const skip = (/** @type {number} */ query) => asked.has(query) || banned.has(query);
-    const order = this.costs
-      ? this.forCost(this.costs, evidence, skip, history, known)
-      : this.gains(evidence, skip);
+    const order = this.gains(evidence, skip);
     for (const query of this.late(history)) order[query] = -Infinity;
     // Rounding may leave a gain a hair below zero.
     const values = order.map((gain) => (gain < 0 && gain > -Infinity ? 0 : gain));
@@ -400,7 +345,7 @@ export class Remembering {
     const before = this.predictions.get(key);
     if (before) return before;
     const { known } = this;
-    const prediction = this.predictor.predict([...known, ...history], banned, known.length);
+    const prediction = this.predictor.predict([...known, ...history], banned);
     if (prediction instanceof Promise) return prediction.then((each) => this.keep(key, each));
     return this.keep(key, prediction);
   }

@@ -232,15 +232,11 @@ export class YouView {
   /** What the next question costs, and what has been spent on those before it.
    * @param {Answered[]} you @param {number | null} [query] */
   spending(you, query = null) {
-    const { costs, state } = this.app;
+    const { costs } = this.app;
     if (!costs) return null;
-    const known = [...state.known.keys()];
-    const asked = [...known, ...you.map((each) => each.query)];
-    const spent = costText(costs.spent(asked) - costs.spent(known));
-    const limit = costs.most < Infinity ? ` of at most ${costText(costs.most)}` : "";
-    const due = query === null ? 0 : costs.due(query, asked);
-    const price = due ? `It costs ${costText(due)}.` : "It is free after those before it.";
-    return quiet(query === null ? "" : `${price} `, `Spent so far: ${spent}${limit}.`);
+    const spent = you.reduce((sum, each) => sum + costs[each.query], 0);
+    const price = query === null ? "" : `It costs ${costText(costs[query])}. `;
+    return quiet(price, `Spent so far: ${costText(spent)}.`);
   }
 
   /** @param {number} query @param {number | null} most @param {Answered[]} you */

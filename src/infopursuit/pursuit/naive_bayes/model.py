@@ -172,9 +172,10 @@ class InformationGain:
         table: how probable each answer is in each class.
         query_weights: (k,) by which the gain of each query is multiplied; None for 1 each.
         redundant: queries that need no asking after others; None if there are none.
+        costs: (k,) float64, positive, of each query: gains are in nats for the cost of the cheapest
+            one. None if all cost the same.
     """
 
-    criterion: Criterion = "information gain"
     rounding = ROUNDING
 
     def __init__(
@@ -182,8 +183,13 @@ class InformationGain:
         table: AnswerTable,
         query_weights: Float[Tensor, " k"] | None = None,
         redundant: RedundantQuestions | None = None,
+        costs: Float[Tensor, " k"] | None = None,
     ) -> None:
         self.table, self.query_weights, self.redundant = table, query_weights, redundant
+        self.costs = costs
+        cheapest = None if costs is None or not len(costs) else costs.amin()
+        self.price = None if cheapest is None else costs / cheapest
+        self.criterion: Criterion = "information gain" if costs is None else "information for cost"
         self.exact = table.double()
         self.gain_of = self.exact.gain_of()
 
@@ -201,6 +207,8 @@ class InformationGain:
         gain = self.gain_of(evidence.softmax(dim=1))
         if self.query_weights is not None:
             gain = gain * self.query_weights
+        if self.price is not None:
+            gain = gain / self.price
         return gain if late is None else torch.where(late, gain - IMPLIED, gain)
 
     def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
@@ -210,51 +218,41 @@ class InformationGain:
         """
         return outputs.clamp_min(0).masked_fill(outputs < -IMPLIED / 2, -torch.inf)
 
-    def incremental(self, batch: int) -> GainEvidence:
+    def incremental(self, batch: int) -> _GainEvidence:
         """Start `batch` empty histories."""
-        return GainEvidence(self, batch)
+        return _GainEvidence(self, batch)
 
     def to(self, device: torch.device | str) -> InformationGain:
         """Return the same querier on a device."""
         weights = None if self.query_weights is None else self.query_weights.to(device)
         redundant = None if self.redundant is None else self.redundant.to(device)
-        return InformationGain(self.table.to(device), weights, redundant)
+        costs = None if self.costs is None else self.costs.to(device)
+        return InformationGain(self.table.to(device), weights, redundant, costs)
 
     def select(self, columns: Int[Tensor, " m"]) -> InformationGain:
         """Return the querier of m of the queries."""
         weights = None if self.query_weights is None else self.query_weights[columns]
         redundant = None if self.redundant is None else self.redundant.select(columns)
-        return InformationGain(self.table.select(columns), weights, redundant)
+        costs = None if self.costs is None else self.costs[columns]
+        return InformationGain(self.table.select(columns), weights, redundant, costs)
 
     def spent(self, order: Int[Tensor, "n T"]) -> Float[Tensor, "n T1"]:
-        """Return what the first t = 0..T queries of each order cost: 1 each; -1 is no query."""
-        asked = torch.nn.functional.pad((order >= 0).double(), (1, 0))
-        return asked.cumsum(dim=1)
+        """Return what the first t = 0..T queries of each order cost; -1 is no query."""
+        each = (order >= 0).double()
+        if self.costs is not None:
+            each *= self.costs[order.clamp_min(0)]
+        return torch.nn.functional.pad(each, (1, 0)).cumsum(dim=1)
 
     def on(self, table: AnswerTable) -> InformationGain:
         """Return the same querier with another table of the same queries."""
-        return self._with(table, self.query_weights, self.redundant)
-
-    def _with(
-        self,
-        table: AnswerTable,
-        query_weights: Float[Tensor, " k"] | None,
-        redundant: RedundantQuestions | None,
-    ) -> InformationGain:
-        """Return a querier of the same kind; a subclass keeps what else it has."""
-        return InformationGain(table, query_weights, redundant)
-
-    @property
-    def myopic(self) -> InformationGain:
-        """The same querier, looking one step ahead: quick enough to ask all training rows."""
-        return self
+        return InformationGain(table, self.query_weights, self.redundant, self.costs)
 
     def judged_by(self, classifier: NaiveBayes) -> InformationGain:
         """Return the querier that tells apart the classes of a classifier."""
         return self.on(classifier.rates)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return query weights and redundant pairs, if any, by the names that saved models use.
+        """Return query weights, redundant pairs and costs, if any, by the names in saved models.
 
         The table is saved with the classifier.
         """
@@ -263,21 +261,19 @@ class InformationGain:
             tensors["worth"] = self.query_weights
         if self.redundant is not None:
             tensors["put_off"] = self.redundant.pairs
+        if self.costs is not None:
+            tensors["costs"] = self.costs
         return tensors
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
-        """Return what is expected of query weights and redundant pairs."""
+        """Return what is expected of query weights, redundant pairs and costs."""
         pairs = tensors["put_off"].shape[:1] if "put_off" in tensors else ()
         most = max(sizes.k - 1, UNSURE)
         return {
             "worth": Expected((sizes.k,), optional=True),
             "put_off": Expected((*pairs, 3), None, optional=True, least=0, most=most),
-            # Of a querier with costs (`naive_bayes.costs`).
-            "costs": Expected((sizes.k,), torch.float64, optional="groups" not in tensors, above=0),
-            "groups": Expected((sizes.k,), None, "costs" not in tensors, least=-1),
-            "ahead": Expected((), None, optional=True, least=1, most=2),
-            "most": Expected((), torch.float64, optional=True, above=0, infinite=True),
+            "costs": Expected((sizes.k,), torch.float64, optional=True, above=0),
         }
 
     @classmethod
@@ -285,15 +281,6 @@ class InformationGain:
         cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: NaiveBayes
     ) -> InformationGain:
         """Return the querier that `tensors` gave, with the table of the classifier."""
-        if "costs" in tensors:
-            from infopursuit.pursuit.naive_bayes.costs import GainForCost
-
-            tensors = dict(tensors)
-            costs, groups = tensors.pop("costs"), tensors.pop("groups").long()
-            how = int(tensors.pop("ahead", 1)), float(tensors.pop("most", torch.inf))
-            plain = cls.from_tensors(tensors, sizes, classifier)
-            more = plain.query_weights, plain.redundant
-            return GainForCost(plain.table, costs, groups, *more, *how)
         pairs, redundant = tensors.get("put_off"), None
         if pairs is not None:
             asked, answers = pairs[:, :2], pairs[:, 2]
@@ -303,7 +290,7 @@ class InformationGain:
                     f"{UNSURE}"
                 )
             redundant = RedundantQuestions(pairs, sizes.k)
-        return cls(classifier.rates, tensors.get("worth"), redundant)
+        return cls(classifier.rates, tensors.get("worth"), redundant, tensors.get("costs"))
 
 
 class _Evidence:
@@ -360,7 +347,7 @@ class _ClassEvidence(_Evidence):
         return self.classifier.logits(self.sum[:rows], asked)
 
 
-class GainEvidence(_Evidence):
+class _GainEvidence(_Evidence):
     def __init__(self, querier: InformationGain, batch: int) -> None:
         super().__init__(querier.exact, batch, querier.redundant)
         self.querier = querier
