@@ -36,15 +36,6 @@ def test_the_chosen_questions_separate_the_classes(world: World, model) -> None:
     assert not hasattr(fresh, "pursuit_")
 
 
-@pytest.mark.parametrize("settings", [{}, OF_COLUMNS], ids=["texts", "columns"])
-def test_fitted_rates_change_rates_alone(world: World, settings: dict) -> None:
-    counted, other = (world.fitted(rates=each, **settings) for each in ("counted", "fitted"))
-    assert other.queries_ == counted.queries_
-    assert np.array_equal(other.answer(world.unseen), counted.answer(world.unseen))
-    assert 0.001 < (rates(other) - rates(counted)).abs().max() < 0.5
-    assert other.score(world.unseen, world.unseen_y) > 0.8
-
-
 @pytest.mark.parametrize("answers", ["five_valued", "threshold", "minmax"])
 def test_subclasses_have_the_same_questions_and_answers(world: World, answers: str) -> None:
     ways = [{"rates": each, "answers": answers} for each in ("counted", "subclasses")]

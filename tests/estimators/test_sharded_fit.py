@@ -119,14 +119,6 @@ def test_images_that_are_left_out_and_rows_to_validate_on_are_those_given(tmp_pa
     assert found.provenance_["images"] == 600
 
 
-def test_fitted_rates_on_shards_are_those_on_the_array(tmp_path: Path) -> None:
-    expected = model(rates="fitted").fit(READ, NAMES)
-    found = model(rates="fitted").fit(write(tmp_path / "images.parquet", 100))
-    tables = [each.pursuit_.classifier.tensors()["log_likelihood"] for each in (found, expected)]
-    torch.testing.assert_close(tables[0].exp(), tables[1].exp(), atol=1e-3, rtol=0)
-    np.testing.assert_array_equal(found.predict(READ), expected.predict(READ))
-
-
 def test_class_names_in_any_order_are_those_of_rows_to_validate_on(tmp_path: Path) -> None:
     held = np.arange(700) % 7 == 3
     shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))

@@ -68,7 +68,7 @@ OTHER: dict[str, Any] = {
     "answers": "soft",
     "methods.soft_answers.answers": "minmax",
     "methods.naive_bayes.answers": "three_valued",
-    "rates": "fitted",
+    "rates": "subclasses",
     "hidden": [128, 128],
     "schedule": "constant",
     "temperature": [0.5, 0.2],

@@ -10,6 +10,7 @@ from pydantic import ValidationError, create_model
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section, first_mistake
 from infopursuit.pursuit.vip.settings import VariationalSettings
+from infopursuit.questions.wishes import Rates
 
 
 @dataclass(frozen=True)
@@ -20,13 +21,13 @@ class NaiveBayesSettings:
         answers: `five_valued`: no, probably not, not sure, probably or yes; `three_valued`: no,
             not sure or yes; `threshold`: no or yes. They depend on their own query and the image
             alone. `minmax`: the paper's rule.
-        rates: `counted`, or `fitted` to tell the classes apart.
+        rates: `counted`, of `subclasses`, or `auto` for the better ones.
         knowledge: whether the knowledge table of the data set is used.
         leakage: weight, from 0 to 1, of information that the words of a query do not explain.
     """
 
     answers: Literal["five_valued", "three_valued", "threshold", "minmax"] = "five_valued"
-    rates: Literal["counted", "fitted"] = "counted"
+    rates: Rates = "counted"
     knowledge: bool = True
     leakage: float = 1.0
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 import torch
@@ -39,11 +39,11 @@ from infopursuit.questions.labels import (
 from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
-from infopursuit.questions.wishes import Wishes, check_share, check_words
+from infopursuit.questions.wishes import Rates, Wishes, check_share, check_words
 from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
 
 # The settings that are one of a few words.
-WORDS = {"answers": (*LEVELS, "minmax"), "rates": ("auto", "counted", "fitted", "subclasses")}
+WORDS = {"answers": (*LEVELS, "minmax"), "rates": get_args(Rates)}
 
 
 @dataclass(eq=False, repr=False)
@@ -75,14 +75,12 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
             texts that the images of each class are closest to (at least 200 texts). A table
             with a leakage as `questions.knowledge.Knowledge`. None if nothing is known.
-        rates: `counted`: of each answer in each class, one question at a time; `fitted`: drawn from
-            there to tell the classes apart (`pursuit.naive_bayes.fit`), on at most 32,768
-            images; `subclasses`: of up to 16 subclasses of each class, fitted to tell the classes
-            apart after any number of answers (`pursuit.naive_bayes.subclasses`). These take seconds
-            more, and may pay off if there are many images. `auto`: counted of images; of a table
-            with at least 1,000 different rows those with the least log-loss on training rows, each
-            predicted by a fit without it, which fits and asks five times: 40 seconds for 3,000
-            rows and 57 columns of numbers.
+        rates: `counted`: of each answer in each class, one question at a time; `subclasses`: of up
+            to 16 subclasses of each class, fitted to tell the classes apart after any number of
+            answers (`pursuit.naive_bayes.subclasses`), on at most 32,768 rows, which takes seconds
+            more. `auto`: counted of images; of a table with at least 1,000 different rows those
+            with the least log-loss on training rows, each predicted by a fit without it, which fits
+            and asks five times: 40 seconds for 3,000 rows and 57 columns of numbers.
         stop: when to ask no more, in `predict` and `explain`; None for
             `pursuit.stopping.DEFAULT_STOP`: at a probability of 0.95, or when 20 questions did not
             change the prediction.

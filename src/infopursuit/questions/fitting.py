@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,12 +15,10 @@ from infopursuit.pursuit.naive_bayes.fit import (
     ASSUMED_TEMPERING,
     FEW_HELD_OUT,
     FEWEST_OF_A_CLASS,
-    FITTED_ON,
     FOLDS,
     HELD_OUT,
     HeldOut,
     calibration_images,
-    fit_rates,
     fit_tempering,
     spread_by,
     tempering_of_one,
@@ -96,7 +93,7 @@ def fit_pursuit(
         wishes: which there are to be.
         split: rows to learn from, and to calibrate on.
         seed: of all samples.
-        rates: `counted`, or by what they are fitted (`FITS`); `auto` for the best.
+        rates: `counted`, of `subclasses`, or `auto` for the better ones.
         stop: the rule by which held-out rows are asked.
 
     Raises:
@@ -168,7 +165,7 @@ class Way(NamedTuple):
 
     Attributes:
         source: of the questions.
-        rates: `counted`, or by what they are fitted.
+        rates: `counted`, or of `subclasses`.
         crossed: parts of the training rows, predicted by fits on the others; None if there was
             nothing to choose.
         facts: for the provenance.
@@ -232,48 +229,18 @@ def _crossed(
 
 
 def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> InformationGain:
-    """Return the querier with the untempered rates of training rows."""
+    """Return the querier with untempered rates, of classes or their subclasses."""
     querier = questions.querier(data.table(questions.rule))
     if rates == "counted" or not len(questions.queries):
         return querier
-    return FITS[rates](querier, questions.rule, data, seed)
+    from infopursuit.pursuit.naive_bayes.subclasses import FITTED_ON, fit_subclasses
+
+    shown = data.sample(FITTED_ON, seed)
+    answers = questions.rule.answers(shown.rows.tensor())
+    gaps_tell = not questions.rule.has_gaps
+    return fit_subclasses(querier, answers, shown.labels, shown.weights, seed, gaps_tell)
 
 
 def _answered(querier: InformationGain, rule: AnswerRule, rows: InMemorySet) -> HeldOut:
     """Return rows that questions were fitted without, with their answers."""
     return HeldOut(querier, rule.answers(rows.rows.tensor()), rows.labels, rows.weights)
-
-
-def with_fitted_rates(
-    counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
-) -> InformationGain:
-    """Return the querier with rates that are fitted on at most FITTED_ON rows."""
-    shown = data.sample(FITTED_ON, seed)
-    answers = rule.answers(shown.rows.tensor())
-    table = fit_rates(counted, answers, shown.labels, shown.weights, seed)
-    if rule.has_gaps:  # a gap tells nothing, whatever was fitted
-        fitted, gap = table.log_likelihood.exp(), rule.levels // 2
-        gaps = counted.table.log_likelihood[gap].exp()
-        fitted[gap] = 0
-        fitted *= (1 - gaps) / fitted.sum(dim=0)
-        fitted[gap] = gaps
-        table = replace(table, log_likelihood=fitted.log())
-    return counted.on(table)
-
-
-def with_subclasses(
-    counted: InformationGain, rule: AnswerRule, data: TrainingSet, seed: int
-) -> InformationGain:
-    """Return the querier with subclasses that are fitted on at most FITTED_ON rows."""
-    from infopursuit.pursuit.naive_bayes.subclasses import fit_subclasses
-
-    shown = data.sample(FITTED_ON, seed)
-    answers = rule.answers(shown.rows.tensor())
-    return fit_subclasses(counted, answers, shown.labels, shown.weights, seed, not rule.has_gaps)
-
-
-# What `rates` other than counted ones are fitted by.
-FITS: dict[str, Callable[..., InformationGain]] = {
-    "fitted": with_fitted_rates,
-    "subclasses": with_subclasses,
-}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from infopursuit.core.errors import InputError
+
+# How the answers of each class are counted: `auto` is the better one by other rows.
+Rates = Literal["auto", "counted", "subclasses"]
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,9 @@ import math
 from dataclasses import replace
 from itertools import product, starmap
 
-import numpy as np
 import pytest
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
-from torch.nn import functional
 
 from infopursuit.datasets.matrix import Matrix
 from infopursuit.pursuit.answers.moments import class_moments
@@ -23,17 +20,14 @@ from infopursuit.pursuit.answers.rules import (
 from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
 from infopursuit.pursuit.naive_bayes import fit
 from infopursuit.pursuit.naive_bayes.fit import (
-    ASSUMED,
     HeldOut,
     Tempering,
-    fit_rates,
     fit_table,
     fit_tempering,
     spread_by,
     tempering_of_one,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.rollout import asked_orders
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.pursuit.answers.drawn import drawn, unit
 from tests.pursuit.naive_bayes import textbook
@@ -240,103 +234,3 @@ def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() 
         found.append(float(fit_tempering([held_out], 10)[0].divisors(torch.tensor([10]))))
     assert found[0] > 6
     assert found[1] == pytest.approx(1, abs=0.15)
-
-
-COPIES = 6
-
-
-def repeated(count: int = 1200, levels: int = 3) -> tuple[Tensor, Tensor, AnswerTable]:
-    """Answers, labels and the counted table of three classes.
-
-    The first question is asked in six ways, with the same answer, and tells the classes apart
-    badly; three others tell them apart better, independently of one another.
-    """
-    draw = np.random.default_rng(0)
-    labels = draw.integers(3, size=count)
-    rates = np.array([[0.7, 0.5, 0.3], [0.9, 0.2, 0.2], [0.2, 0.9, 0.2], [0.2, 0.2, 0.9]])
-    answers = (draw.random((count, 4)) < rates[:, labels].T).astype(float)
-    if levels == 3:
-        answers[draw.random(answers.shape) < 0.1] = 0.5
-    answers = np.repeat(answers, [COPIES, 1, 1, 1], axis=1)
-    counts = np.ones((levels, answers.shape[1], 3))
-    for level, row in enumerate(np.linspace(0, 1, levels)):
-        for label in range(3):
-            counts[level, :, label] += (answers[labels == label] == row).sum(axis=0)
-    table = torch.from_numpy(counts / counts.sum(axis=0)).log()
-    prior = torch.from_numpy(np.bincount(labels) / count).log()
-    given = torch.from_numpy(answers).float(), torch.from_numpy(labels)
-    return *given, AnswerTable(table.float(), prior.float())
-
-
-def objective(
-    table: Tensor, counted: AnswerTable, answers: Tensor, labels: Tensor, orders: Tensor
-) -> Tensor:
-    """What fitted rates minimise, with every history instead of a drawn one."""
-    k, longest = answers.shape[1], orders.shape[1]
-    level = counted.level_of(answers)
-    evidence = torch.stack(
-        [table[level[:, query], query] for query in range(k)], dim=1
-    )  # (n, k, c)
-    whole = (counted.log_prior.double() + evidence.sum(dim=1)) / (1 + k / ASSUMED)
-    rows = torch.arange(len(answers)).unsqueeze(1)
-    sums = counted.log_prior.double() + evidence[rows, orders].cumsum(dim=1)
-    wear = 1 + torch.arange(1, longest + 1).unsqueeze(1) / ASSUMED
-    short = functional.cross_entropy((sums / wear).flatten(0, 1), labels.repeat_interleave(longest))
-    start = counted.log_likelihood.double()
-    held = (start.exp() * (start - table)).sum() * fit.HELD / len(answers)
-    return (functional.cross_entropy(whole, labels) + short) / 2 + held
-
-
-@pytest.mark.parametrize("levels", [2, 3])
-def test_rates_come_near_the_minimum(levels: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers, labels, counted = repeated(levels=levels)
-    querier = InformationGain(counted)
-    orders = asked_orders(querier, answers, answers.shape[1])
-    monkeypatch.setattr(fit, "UPDATES", 600)
-    found = fit_rates(querier, answers, labels)
-
-    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        logits = torch.from_numpy(flat).view(counted.log_likelihood.shape).requires_grad_()
-        loss = objective(logits.log_softmax(dim=0), counted, answers, labels, orders)
-        loss.backward()
-        assert logits.grad is not None
-        return loss.item(), logits.grad.flatten().numpy()
-
-    start = counted.log_likelihood.double().flatten().numpy()
-    least = minimize(value, start, jac=True, method="L-BFGS-B").fun
-    reached = objective(found.log_likelihood.double(), counted, answers, labels, orders).item()
-    gain = value(start)[0] - least
-    assert gain > 0.01
-    assert reached - least < 0.02 * gain
-    monkeypatch.setattr(fit, "HELD", 1e6)  # so tightly that rates stay as they were counted
-    held = fit_rates(querier, answers, labels).log_likelihood.exp()
-    assert (held - counted.log_likelihood.exp()).abs().max() < 0.01
-
-
-def test_what_is_asked_six_times_no_longer_counts_six_times() -> None:
-    answers, labels, counted = repeated()
-    found = fit_rates(InformationGain(counted), answers, labels)
-    sums = found.log_likelihood.exp().sum(dim=0)
-    torch.testing.assert_close(sums, torch.ones_like(sums))
-    assert torch.equal(found.log_prior, counted.log_prior)
-    assert found.log_likelihood.dtype == counted.log_likelihood.dtype
-    assert accuracy(found, answers, labels) > accuracy(counted, answers, labels) + 0.02
-
-
-def accuracy(table: AnswerTable, answers: Tensor, labels: Tensor) -> float:
-    """After all questions."""
-    logits = NaiveBayes(table)(answers, torch.ones_like(answers))
-    return (logits.argmax(dim=1) == labels).double().mean().item()
-
-
-def test_the_same_seed_gives_the_same_bytes_and_images_count_by_their_weights() -> None:
-    answers, labels, counted = repeated(count=300)
-    querier = InformationGain(counted)
-    first, again, other = (fit_rates(querier, answers, labels, seed=seed) for seed in (1, 1, 2))
-    assert torch.equal(first.log_likelihood, again.log_likelihood)
-    assert not torch.equal(first.log_likelihood, other.log_likelihood)
-    weights = torch.ones(300, dtype=torch.float64)
-    weights[labels == 2] = 1e-6
-    hardly = fit_rates(querier, answers, labels, weights, seed=1)
-    third = answers[labels == 2], labels[labels == 2]
-    assert accuracy(hardly, *third) < accuracy(first, *third)

@@ -1,22 +1,8 @@
-"""Fitting naive Bayes: counted rates, tempering, and rates fitted to tell the classes apart.
+"""Fitting naive Bayes: counted rates, and tempering.
 
 Counted rates take no updates, only one pass over the training images. The numbers that are
 left, how much evidence counts after how many answers (`Tempering`), come from images held out; if
 these are few, also from fits on three quarters of the others, each of which predicts the fourth.
-
-A counted rate is the best guess for its question alone. But answers depend on one another given the
-class, and what two questions both tell is counted twice. Fitted rates minimise
-
-    mean over histories S of -log P(y | S)
-        + HELD / n * sum over queries i and classes y of KL(counted(. | i, y) || P(. | i, y))
-
-over tables of n training images: each counted rate weighs as much as HELD images. This is extended
-logistic regression (Greiner, Su, Shen and Zhou, "Structural extension to logistic regression",
-Machine Learning 59, 2005), with a penalty. Half of the histories have all answers, the other half
-the first t that the querier of the counted table asks for, t drawn from 1 to LONGEST. The result is
-a table of probabilities, as the counted one is: evidence still adds up, one answer at a time, and
-queries can still be left out.
-
 """
 
 from __future__ import annotations
@@ -29,7 +15,7 @@ from itertools import product, starmap
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -41,7 +27,6 @@ from infopursuit.pursuit.answers.rules import (
 )
 from infopursuit.pursuit.answers.table import (
     LEAST,
-    LEVEL,
     AnswerTable,
     answer_probabilities,
     count_yes,
@@ -70,8 +55,6 @@ WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 0.9
 # The spread of the tempering is 1 plus SPREAD over the root of the images of a class; it is
 # SPREAD_OF_ONE if each class has one.
 SPREAD, SPREAD_OF_ONE = 1.2, 1.4
-# The divisor of fitted rates takes answers to be worth this many.
-ASSUMED = 16.0
 # If fewer different images are held out, those learned from are predicted, too: each of this many
 # parts by a fit on the others; classes need this many images for that.
 FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 2
@@ -89,13 +72,6 @@ LEAST_VALUE = 0.001
 
 # Images whose answers are counted at once: few enough that these stay in the cache.
 COUNTED = 1024
-
-# Images that rates are fitted on at most, and those of them that are asked questions.
-FITTED_ON, ASKED = 32768, 4096
-HELD = 1.0
-LONGEST = 64
-# Adam's; the rate falls to zero in a line.
-UPDATES, BATCH, RATE = 200, 1024, 0.02
 
 Blocks = Iterable[tuple[slice, Float[Tensor, "m d"]]]
 
@@ -411,75 +387,3 @@ def _on_lines(
     share = (at - x[right - 1]) / (x[right] - x[right - 1])
     rows = torch.arange(len(y))
     return y[rows, right - 1] + share * (y[rows, right] - y[rows, right - 1])
-
-
-def fit_rates(
-    querier: InformationGain,
-    answers: Float[Tensor, "n k"],
-    labels: Int[Tensor, " n"],
-    weights: Float[Tensor, " n"] | None = None,
-    seed: int = 0,
-) -> AnswerTable:
-    """Return the table whose rates tell the classes apart, untempered.
-
-    Args:
-        querier: with the counted table; chooses the questions of short histories.
-        answers: of training images.
-        labels: their classes 0..c-1.
-        weights: of the images; None for 1 each.
-        seed: of the histories.
-    """
-    counted = querier.table
-    start = counted.log_likelihood.float()
-    level = counted.level_of(answers).to(torch.uint8)
-    known = ((answers * (counted.levels - 1) - level).abs() < LEVEL).float()  # a gap tells nothing
-    k, generator = answers.shape[1], torch.Generator().manual_seed(seed)
-    asked = torch.randperm(len(labels), generator=generator)[:ASKED]
-    orders = asked_orders(querier, answers[asked], min(LONGEST, k))
-    prior = counted.log_prior.float()
-    weights = torch.ones(len(labels)) if weights is None else weights.float()
-    images = weights.sum()
-    logits = start.clone().requires_grad_()
-    optimizer = torch.optim.Adam([logits], lr=RATE)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, UPDATES)
-    half = min(BATCH // 2, len(labels))
-    for _ in range(UPDATES):
-        long = torch.randperm(len(labels), generator=generator)[:half]
-        short = torch.randperm(len(asked), generator=generator)[:half]
-        rows = torch.cat([long, asked[short]])
-        mask = torch.cat([torch.ones(len(long), k), _prefixes(orders[short], k, generator)])
-        table = logits.log_softmax(dim=0)
-        evidence = evidence_of(table, prior, level[rows], mask * known[rows])
-        divisor = 1 + mask.sum(dim=1, keepdim=True) / ASSUMED
-        losses = functional.cross_entropy(evidence / divisor, labels[rows], reduction="none")
-        loss = (losses * weights[rows]).sum() / weights[rows].sum()
-        loss = loss + HELD / images * (start.exp() * (start - table)).sum()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
-    with torch.no_grad():
-        return replace(counted, log_likelihood=logits.log_softmax(dim=0))
-
-
-def _prefixes(
-    orders: Int[Tensor, "b T"], k: int, generator: torch.Generator
-) -> Float[Tensor, "b k"]:
-    """Return masks of the first t queries of each order, t drawn from 1 to T."""
-    longest = orders.shape[1]
-    lengths = torch.randint(1, longest + 1, (len(orders), 1), generator=generator)
-    inside = (torch.arange(longest) < lengths).float()
-    return torch.zeros(len(orders), k).scatter_(1, orders, inside)
-
-
-def evidence_of(
-    table: Float[Tensor, "v k c"],
-    prior: Float[Tensor, " c"],
-    level: UInt8[Tensor, "b k"],
-    mask: Float[Tensor, "b k"],
-) -> Float[Tensor, "b c"]:
-    """Compute `AnswerTable.evidence` with gradients, for answers at levels."""
-    total = prior.expand(len(level), -1)
-    for number, rates in enumerate(table):
-        total = total + (mask * (level == number)) @ rates
-    return total

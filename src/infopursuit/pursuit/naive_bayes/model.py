@@ -186,9 +186,9 @@ class InformationGain:
         costs: Float[Tensor, " k"] | None = None,
     ) -> None:
         self.table, self.query_weights, self.redundant = table, query_weights, redundant
-        self.costs = costs
-        cheapest = None if costs is None or not len(costs) else costs.amin()
-        self.price = None if cheapest is None else costs / cheapest
+        self.costs = self.price = costs
+        if costs is not None and len(costs):
+            self.price = costs / costs.amin()
         self.criterion: Criterion = "information gain" if costs is None else "information for cost"
         self.exact = table.double()
         self.gain_of = self.exact.gain_of()

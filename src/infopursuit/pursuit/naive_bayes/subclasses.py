@@ -1,8 +1,8 @@
 """Subclasses of each class, fitted to tell the classes apart after few answers and after many.
 
-What the first answers tell, later ones often tell again. Counted rates count it again each time;
-rates fitted on all answers at once (`fit`) are too timid after few. With subclasses z of
-each class (`answers.subclasses`) what an answer tells depends on the answers before it.
+What the first answers tell, later ones often tell again, and counted rates count it again each
+time. With subclasses z of each class (`answers.subclasses`) what an answer tells depends on the
+answers before it.
 
 First each class becomes a mixture of subclasses by expectation maximisation from a random start,
 with its counted rates as prior. Then the rates minimise
@@ -28,10 +28,11 @@ from torch.nn import functional
 from infopursuit.pursuit.answers.rules import GAP
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import LEVEL, AnswerTable
-from infopursuit.pursuit.naive_bayes.fit import ASKED, LONGEST, evidence_of
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders
 
+# Rows that rates are fitted on at most, those of them that are asked questions, and how many.
+FITTED_ON, ASKED, LONGEST = 32768, 4096, 64
 # Each rate of the mixture weighs as much as this many rows.
 HELD = 3.0
 # Adam's updates on random histories, then on those of roll-outs; its rate falls to zero in a line.
@@ -98,7 +99,10 @@ def fit_subclasses(
                     1, orders[places], inside
                 )
             rates = _rates(logits, start, gaps_tell)
-            evidence = evidence_of(rates, prior, level[some], mask * told[some])
+            here = level[some], mask * told[some]
+            evidence = prior.expand(BATCH, -1)
+            for number, of_level in enumerate(rates):
+                evidence = evidence + (here[1] * (here[0] == number)) @ of_level
             loss = functional.cross_entropy(table.pooled(evidence), labels[some])
             loss = loss + held * (start.exp() * (start - rates)).sum()
             optimizer.zero_grad()
