@@ -115,7 +115,6 @@ def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
     model = model.fit(embeddings, labels).with_class_names(CLASSES)
     settings = {
         "method": "naive_bayes",
-        "answers": "threshold",
         "knowledge": False,
         "select_on": "held_out",
         "validation_fraction": 0.1,

@@ -163,7 +163,7 @@ THREE = np.eye(3, 48, dtype=np.float32)
         pytest.param(
             {"n_queries": 2.5}, "n_queries is 2.5; expected a whole number", marks=UNTYPED
         ),
-        ({"answers": "maybe"}, "answers is 'maybe'"),
+        ({"rates": "maybe"}, "rates is 'maybe'"),
         ({"validation_fraction": 1}, "validation_fraction is 1"),
         ({"stop": 0.9}, "stop is 0.9; expected a StoppingRule"),
         ({"rates": "grouped"}, "rates is 'grouped'; expected 'auto', 'counted', "),

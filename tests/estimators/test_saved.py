@@ -45,18 +45,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     "settings",
     [
         {},
-        {"answers": "three_valued"},
-        {"answers": "threshold"},
-        {"answers": "minmax"},
         {"rates": "subclasses"},
         {"first_query": "nothing 1", "stop": StoppingRule(0.7, 4, None, 2)},
         {"ban": ["legs"], "random_state": np.int64(3)},
     ],
     ids=[
         "five_valued",
-        "three_valued",
-        "threshold",
-        "minmax",
         "subclasses",
         "first query and stop",
         "ban",

@@ -67,7 +67,6 @@ OTHER: dict[str, Any] = {
     "methods.threshold.dictionary": "joint",
     "answers": "soft",
     "methods.soft_answers.answers": "minmax",
-    "methods.naive_bayes.answers": "three_valued",
     "rates": "subclasses",
     "hidden": [128, 128],
     "schedule": "constant",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Literal, get_type_hints
+from typing import Any, get_type_hints
 
 from pydantic import ValidationError, create_model
 
@@ -18,15 +18,11 @@ class NaiveBayesSettings:
     """Information Pursuit with naive Bayes and information gain.
 
     Attributes:
-        answers: `five_valued`: no, probably not, not sure, probably or yes; `three_valued`: no,
-            not sure or yes; `threshold`: no or yes. They depend on their own query and the image
-            alone. `minmax`: the paper's rule.
         rates: `counted`, of `subclasses`, or `auto` for the better ones.
         knowledge: whether the knowledge table of the data set is used.
         leakage: weight, from 0 to 1, of information that the words of a query do not explain.
     """
 
-    answers: Literal["five_valued", "three_valued", "threshold", "minmax"] = "five_valued"
     rates: Rates = "counted"
     knowledge: bool = True
     leakage: float = 1.0

@@ -24,7 +24,6 @@ from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.estimators.persistence import SavedModel
-from infopursuit.pursuit.answers.rules import LEVELS
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
@@ -41,9 +40,6 @@ from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
 from infopursuit.questions.wishes import Rates, Wishes, check_share, check_words
 from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
-
-# The settings that are one of a few words.
-WORDS = {"answers": (*LEVELS, "minmax"), "rates": get_args(Rates)}
 
 
 @dataclass(eq=False, repr=False)
@@ -65,9 +61,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         keep: questions that are in the dictionary whatever is chosen, some of `texts` or columns;
             no more than k.
         first_query: the question that every image is asked first; None for the best.
-        answers: `five_valued`: no, probably not, not sure, probably or yes; `three_valued`: no,
-            not sure or yes; `threshold`: no or yes. They depend on their own question and the image
-            alone. `minmax`: the paper's rule.
         knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
             `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
@@ -108,7 +101,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
     ban: Sequence[str] = ()
     keep: Sequence[str] = ()
     first_query: str | None = None
-    answers: str = "five_valued"
     knowledge: Any = None
     rates: str = "auto"
     stop: StoppingRule | None = None
@@ -365,8 +357,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         """Return which questions are wanted; InputError for a malformed setting."""
         wishes = Wishes(self.n_queries, self.queries, self.ban, self.keep, self.first_query)
         wishes.checked()
-        for name, words in WORDS.items():
-            check_words(name, getattr(self, name), words)
+        check_words("rates", self.rates, get_args(Rates))
         check_share("validation_fraction", self.validation_fraction, whole=False)
         no_texts = self.texts is None or self._own_source() is not None
         if no_texts and self.text_embeddings is not None:
@@ -400,7 +391,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         if reference_embeddings is not None:
             reference = UnitMatrix(reference_embeddings, "reference_embeddings")
         texts = TextTable.from_arrays(self.texts, self.text_embeddings)
-        source = TextSource(texts, self.answers, Knowledge.of(self.knowledge), reference)
+        source = TextSource(texts, Knowledge.of(self.knowledge), reference)
         source.check(wishes)
         return source
 

@@ -126,7 +126,7 @@ def fit_naive_bayes(
         said: what people say of the images.
     """
     images, share, seed = training.images, training.share, training.seed
-    chosen = {"answers": how.answers, "rates": how.rates, "first_query": first}
+    chosen = {"rates": how.rates, "first_query": first}
     model = InformationPursuitClassifier(**training.given, **chosen)
     if isinstance(images, EmbeddedShards):
         if said.rows:

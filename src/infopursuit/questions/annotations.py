@@ -40,9 +40,7 @@ def taught(
     texts, annotated = fit_annotations(
         annotations, source.texts, source.reference, rows, labels, within, seed
     )
-    return TextSource(
-        texts, source.answers, source.knowledge, source.relative_to, annotated, certified
-    )
+    return TextSource(texts, source.knowledge, source.relative_to, annotated, certified)
 
 
 def fit_annotations(

@@ -19,7 +19,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import TextDirections, score_scatter
-from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule, MinMaxAnswers
+from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
 from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQuestions
@@ -70,7 +70,6 @@ class TextSource(QuestionSource):
 
     Args:
         texts: with their embeddings, of the CLIP that embeds the images.
-        answers: how images answer: a word of `LEVELS`, or `minmax`.
         knowledge: what is known of classes and texts; None if nothing is.
         reference: (v, d) of the texts that scores are relative to; None for `texts`.
         annotated: texts that follow the answers of people; None if there are none.
@@ -80,13 +79,12 @@ class TextSource(QuestionSource):
     def __init__(
         self,
         texts: TextTable,
-        answers: str = "five_valued",
         knowledge: Knowledge | None = None,
         reference: UnitMatrix | None = None,
         annotated: TaughtTexts | None = None,
         certified: bool = False,
     ) -> None:
-        self.texts, self.answers, self.knowledge = texts, answers, knowledge
+        self.texts, self.knowledge = texts, knowledge
         self.relative_to = reference
         self.reference = texts.unit_matrix if reference is None else reference
         self.annotated, self.certified = annotated, certified
@@ -229,13 +227,12 @@ class TextsOnImages:
             truth, shares = known.truth, known.true_shares(data.moments.prior)
             # Weights are tried on texts that are measured once: they are not screened by them.
             weights = None if known.drafted else known.query_weights
-        levels, by_clip = LEVELS.get(source.answers, 3), known is not None and known.drafted
-        thresholds = ThresholdFit(levels, shares, by_clip)
+        thresholds = ThresholdFit(5, shares, known is not None and known.drafted)
         self.candidates = CandidateTexts(
             self.texts.unit_matrix,
             TextDirections(source.reference, data.moments.discounted, len(data.classes), truth),
             # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
-            thresholds._replace(levels=min(thresholds.levels, 3)),
+            thresholds._replace(levels=3),
             weights,
             self.texts.shared(),
             source.annotated,
@@ -378,8 +375,6 @@ class TextsOnImages:
         self, chosen: Int[Tensor, " k"], seed: int
     ) -> tuple[AnswerRule, Float[Tensor, " k"] | None]:
         """Return how images answer the chosen texts, and how well the texts' scores rank images."""
-        if self.source.answers == "minmax":
-            return MinMaxAnswers(self.texts.unit_matrix.take(chosen)), None
         sample = self.data.sample(THRESHOLD_IMAGES, seed)
         images = sample.rows.tensor()
         rule, auroc = self.asked.answer_rule(chosen, images, sample.labels, sample.weights)

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.sense import (
@@ -21,10 +22,11 @@ from infopursuit.estimators.sense import (
     supported_yes,
 )
 from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
-from infopursuit.pursuit.answers.rules import LEVELS, AnswerRule, MinMaxAnswers
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
@@ -136,12 +138,16 @@ def rule_of_texts(
 
     So models with different dictionaries are compared on the same questions.
     """
-    kind = {levels: name for name, levels in LEVELS.items()}[rule.levels]
+    if isinstance(rule, MinMaxAnswers) or rule.levels == 2:  # of networks
+        queries = universe.unit_matrix.take(universe.rows(texts))
+        if isinstance(rule, MinMaxAnswers):
+            return MinMaxAnswers(queries)
+        images = UnitMatrix(train.embeddings, "images")
+        return fit_threshold_rule(queries, universe.unit_matrix, images, train.labels)
     model = InformationPursuitClassifier(
         universe.texts,
         universe.embeddings,
         queries=texts,
-        answers="minmax" if isinstance(rule, MinMaxAnswers) else kind,
         knowledge=knowledge,
         validation_fraction=0.0,
     )

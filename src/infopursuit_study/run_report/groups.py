@@ -27,7 +27,7 @@ from infopursuit_study.evaluation.bootstrap import (
 )
 from infopursuit_study.evaluation.files import read_predictions
 from infopursuit_study.evaluation.run_metrics import area_under_curve
-from infopursuit_study.run_report.methods import CONTROL, dictionary_of, is_paper_method
+from infopursuit_study.run_report.methods import CONTROL, answers_of, dictionary_of, is_paper_method
 from infopursuit_study.run_report.runs import DatasetResults, Run
 
 # The initial dictionaries of the paper.
@@ -185,7 +185,8 @@ def _start(group: Group, groups: Sequence[Group]) -> Group | None:
         for other in groups
         if other.init == group.init
         and dictionary_of(other.settings) == "fixed"
-        and all(other.settings[name] == settings[name] for name in ("answers", "method"))
+        and other.settings["method"] == settings["method"]
+        and answers_of(other.settings) == answers_of(settings)
     )
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from infopursuit.core.files import packaged_toml
-from infopursuit.pursuit.answers.rules import LEVELS
 
 WORDS = packaged_toml("infopursuit_study.run_report", "words.toml")
 INITS, DICTIONARIES, ANSWERS = (WORDS[name] for name in ("inits", "dictionaries", "answers"))
@@ -23,6 +22,11 @@ def dictionary_of(settings: Mapping[str, Any]) -> str:
     return settings.get("dictionary", "fixed")
 
 
+def answers_of(settings: Mapping[str, Any]) -> str:
+    """Return how images answer; of naive Bayes in five words."""
+    return settings.get("answers", "five_valued")
+
+
 def asks_texts(settings: Mapping[str, Any]) -> bool:
     """Whether queries are texts; False for the ablation whose queries lie between texts."""
     return settings.get("quantize_queries", True)
@@ -32,7 +36,7 @@ def meaning(settings: Mapping[str, Any]) -> str:
     """Say in a few words how a method differs from the paper's."""
     words = (
         DICTIONARIES[dictionary_of(settings)],
-        ANSWERS[settings["answers"]],
+        ANSWERS[answers_of(settings)],
         WORDS["methods"][settings["method"]],
         "" if asks_texts(settings) else "queries between the texts",
     )
@@ -52,12 +56,12 @@ def has_updates(settings: Mapping[str, Any]) -> bool:
 
 def explains_in_words(settings: Mapping[str, Any]) -> bool:
     """Whether every question is a text, and every answer a yes, a no or not sure."""
-    return asks_texts(settings) and settings["answers"] != "soft"
+    return asks_texts(settings) and answers_of(settings) != "soft"
 
 
 def stands_alone(settings: Mapping[str, Any]) -> bool:
     """Whether every answer depends on its own question and the image alone."""
-    return settings["answers"] in LEVELS
+    return answers_of(settings) in ("threshold", "five_valued")
 
 
 def is_paper_method(
@@ -67,6 +71,6 @@ def is_paper_method(
     return (
         settings["method"] == "variational"
         and dictionary_of(settings) == dictionary
-        and settings["answers"] == answers
+        and answers_of(settings) == answers
         and asks_texts(settings) == quantized
     )

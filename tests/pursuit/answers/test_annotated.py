@@ -58,13 +58,10 @@ class Moles:
         return found
 
 
-@pytest.mark.parametrize("answers", ["threshold", "three_valued", "five_valued"])
-def test_annotations_make_answers_true_within_classes(answers: str) -> None:
+def test_annotations_make_answers_true_within_classes() -> None:
     world = Moles()
-    plain = world.measured(world.fit(queries=["veil"], answers=answers))
-    taught = world.measured(
-        world.fit(queries=["veil"], answers=answers, annotations=world.said(200))
-    )
+    plain = world.measured(world.fit(queries=["veil"]))
+    taught = world.measured(world.fit(queries=["veil"], annotations=world.said(200)))
     assert taught.auroc_within > 0.9 > 0.8 > plain.auroc_within
     right = (taught.yes.right + taught.no.right) / (taught.yes.given + taught.no.given)
     assert right > 0.85

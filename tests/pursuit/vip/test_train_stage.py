@@ -60,7 +60,6 @@ def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
     facts = model.provenance_
     assert facts["settings"] == {
         "method": "naive_bayes",
-        "answers": "five_valued",
         "knowledge": True,
         "leakage": 1.0,
         "rates": "counted",

@@ -40,7 +40,7 @@ def model(images: LabelledImages) -> InformationPursuitClassifier:
     names = [NAMES[label] for label in images.labels.tolist()]
     fitted = InformationPursuitClassifier(QUERIES, texts(), queries=list(QUERIES))
     fitted.fit(images.embeddings, names)
-    settings = {"method": "naive_bayes", "answers": "threshold", "select_on": "held_out"}
+    settings = {"method": "naive_bayes", "select_on": "held_out"}
     fitted.provenance_ = RunProvenance(
         "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
     ).as_values()

@@ -9,11 +9,14 @@ import pytest
 import torch
 
 from infopursuit.datasets.labelled_images import LabelledImages
+from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.sense import hard_answers
 from infopursuit.pursuit.answers.information import information_of_words
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.meaning.measures import (
@@ -112,10 +115,7 @@ def world() -> tuple[LabelledImages, LabelledImages, TextTable, KnowledgeTable]:
 
 def measured(world, said: Judgements, **settings: object) -> MeaningOfRun:
     train, test, universe, _ = world
-    answers = settings.pop("answers", "five_valued")
-    model = InformationPursuitClassifier(
-        universe.texts, universe.embeddings, queries=TEXTS[:16], answers=answers
-    )
+    model = InformationPursuitClassifier(universe.texts, universe.embeddings, queries=TEXTS[:16])
     model.fit(train.embeddings, train.labels.numpy())
     model = model.with_class_names(CLASSES)
     model.provenance_ = {"settings": settings}
@@ -177,21 +177,24 @@ def test_queries_between_texts_are_not_measured_as_words(world) -> None:
     assert found.worst == []
 
 
-@pytest.mark.parametrize("answers", ["five_valued", "three_valued", "threshold", "minmax"])
-def test_the_rule_of_other_texts_is_of_the_same_kind(world, answers: str) -> None:
+def test_the_rule_of_other_texts_is_of_the_same_kind(world) -> None:
     train, _, universe, _ = world
+    images, labels = UnitMatrix(train.embeddings, "images"), train.labels
 
-    def fitted(queries: list[str]) -> InformationPursuitClassifier:
+    def rules(queries: list[str]) -> list[AnswerRule]:
+        texts = universe.unit_matrix.take(universe.rows(queries))
         model = InformationPursuitClassifier(
-            universe.texts, universe.embeddings, queries=queries, answers=answers,
-            validation_fraction=0.0,
-        )  # fmt: skip
-        return model.fit(train.embeddings, train.labels.numpy())
+            universe.texts, universe.embeddings, queries=queries, validation_fraction=0.0
+        )
+        return [
+            model.fit(train.embeddings, labels.numpy()).pursuit_.rule,
+            MinMaxAnswers(texts),
+            fit_threshold_rule(texts, universe.unit_matrix, images, labels),
+        ]
 
-    rule = rule_of_texts(fitted(TEXTS[:8]).pursuit_.rule, universe, TEXTS[8:], train, None)
-    assert torch.equal(
-        rule.answers(train.embeddings), fitted(TEXTS[8:]).pursuit_.rule.answers(train.embeddings)
-    )
+    for some, others in zip(rules(TEXTS[:8]), rules(TEXTS[8:]), strict=True):
+        found = rule_of_texts(some, universe, TEXTS[8:], train, None)
+        assert torch.equal(found.answers(train.embeddings), others.answers(train.embeddings))
 
 
 def test_soft_answers_count_by_their_side() -> None:

@@ -31,6 +31,7 @@ from infopursuit_study.evaluation.run_metrics import (
     sweep,
 )
 from infopursuit_study.meaning.worst_answers import FalseAnswer, write_worst
+from infopursuit_study.run_report.methods import stands_alone
 from infopursuit_study.run_report.runs import DatasetResults, read_dataset
 
 CLASSES = (
@@ -110,7 +111,7 @@ METHODS = {
     "joint": {**VARIATIONAL, "dictionary": "joint"},
     "soft_answers": {**VARIATIONAL, "dictionary": "alternating", "answers": "soft"},
     "free_queries": {**VARIATIONAL, "dictionary": "alternating", "quantize_queries": False},
-    "naive_bayes": {"method": "naive_bayes", "answers": "threshold", "validation_fraction": 0.1},
+    "naive_bayes": {"method": "naive_bayes", "validation_fraction": 0.1},
     "threshold_fixed": {**VARIATIONAL, "answers": "threshold"},
 }
 STOP = StoppingRule(0.85, 8)
@@ -185,7 +186,7 @@ def make_run(
     usage = np.zeros((budget, k), dtype=np.int64)
     for step in range(budget):
         usage[step] = np.bincount(found.order[:, step].numpy(), minlength=k)
-    depends = settings["answers"] != "threshold"
+    depends = not stands_alone(settings)
     metrics = run_metrics(summary, usage, curve, auc, evolution["final"], STOP) | {
         "asked_answers_changed_by_unasked": 0.0413 * depends,
         "predictions_changed_by_unasked": 0.0871 * depends,

@@ -30,7 +30,7 @@ def trained(params: Params) -> Params:
     provenance(
         RUN,
         init="llm",
-        settings={"method": "naive_bayes", "answers": "three_valued"},
+        settings={"method": "naive_bayes"},
         selected={"validation_auc": 0.5},
         sources={"text 0": "dictionary/menagerie,corpus/coco", "text 1": "corpus/coco"},
     )
@@ -103,7 +103,7 @@ def test_without_truth_and_pictures_the_page_has_the_rest(trained: Params) -> No
 def test_the_best_in_validation_is_explored(trained: Params) -> None:
     base = (MODELS / RUN / "model.json").read_text(encoding="utf-8")
     weights = (MODELS / RUN / "weights.safetensors").read_bytes()
-    table = {"method": "naive_bayes", "answers": "three_valued"}
+    table = {"method": "naive_bayes"}
     soft = {"method": "variational", "answers": "soft"}
     others = {
         "better": ("llm", table, 0.7),

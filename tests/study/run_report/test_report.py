@@ -14,6 +14,7 @@ from infopursuit.pursuit.explanation import IMAGE, question
 from infopursuit.report.words import NONE_OF_THE_CLASSES
 from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.run_report.methods import stands_alone
 from infopursuit_study.run_report.page import (
     belief,
     columns,
@@ -256,7 +257,7 @@ def test_many_methods_with_all_inits(tmp_path):
         "answers that stand alone"
     )
     assert "an answer depends on its own question and the image alone" in told
-    others = [run for run in runs if run.settings["answers"] != "threshold"]
+    others = [run for run in runs if not stands_alone(run.settings)]
     assert shown_run(others).name.method not in ("soft_answers", "free_queries")
     for some in (runs, others):
         assert shown_run(some).name.init != "random_words"

@@ -12,7 +12,6 @@ from numbers import Real
 from typing import Literal, get_args, get_origin, get_type_hints
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.rules import LEVELS
 
 # What `plateau` multiplies the rates by, and how often: the phase ends in place of one more.
 FACTOR, FALLS = 0.3, 2
@@ -23,7 +22,7 @@ POSITIVE = (
 )  # fmt: skip
 
 Dictionary = Literal["fixed", "alternating", "joint"]
-Answers = Literal["minmax", "soft", "threshold", "three_valued", "five_valued"]
+Answers = Literal["minmax", "soft", "threshold"]
 Schedule = Literal["constant", "cosine", "plateau"]
 
 
@@ -35,8 +34,7 @@ class VariationalSettings:
         dictionary: `fixed` keeps the initial queries; `alternating` and `joint` learn them.
         answers: `minmax` thresholds the min-max normalised scores at 0.5 (the paper), `soft` keeps
             the normalised scores themselves as answers (ablation), `threshold` compares the score
-            of each query with its own threshold, fitted on training images; so do `three_valued`
-            and `five_valued`, which have not sure, and probably (not), too.
+            of each query with its own threshold, fitted on training images (ablation).
         quantize_queries: snap every theta to its nearest text; False uses normalize(theta)
             (ablation, no longer explainable in words).
         hidden: widths of the two hidden layers of querier and classifier.
@@ -98,7 +96,9 @@ class VariationalSettings:
                 f"random_updates is {self.random_updates} and biased_updates "
                 f"{self.biased_updates}; expected 0 or more each and not both 0"
             )
-        if self.answers in LEVELS and (self.dictionary != "fixed" or not self.quantize_queries):
+        if self.answers == "threshold" and (
+            self.dictionary != "fixed" or not self.quantize_queries
+        ):
             raise InputError(
                 f"answers is {self.answers}, dictionary {self.dictionary!r} and quantize_queries "
                 f"{self.quantize_queries}; a threshold belongs to a text: expected fixed and true"

@@ -19,13 +19,12 @@ from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import fit_score_map
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import (
-    LEVELS,
     AnswerRule,
     MinMaxAnswers,
     SoftAnswers,
     ThresholdAnswers,
 )
-from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
+from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, fit_thresholds
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.rollout import greedy_orders
 from infopursuit.pursuit.vip.batches import ImageShard
@@ -214,13 +213,13 @@ def answer_rule(
 
     Thresholds are fitted on at most THRESHOLD_IMAGES of the n training images.
     """
-    if settings.answers in LEVELS:  # of a dictionary that stays as it is
+    if settings.answers == "threshold":  # of a dictionary that stays as it is
         queries = dictionary().detach()
         sample = even_sample(labels, THRESHOLD_IMAGES, torch.Generator().manual_seed(0))
         shown = images.take(sample.to(images.own.device)).cpu()
         texts = UnitMatrix(reference, "texts")
-        rows, levels = UnitMatrix(shown, "images"), LEVELS[settings.answers]
-        rule = fit_threshold_rule(queries.cpu(), texts, rows, labels[sample], levels)
+        rows = UnitMatrix(shown, "images")
+        rule = fit_threshold_rule(queries.cpu(), texts, rows, labels[sample])
         fitted = rule.to(queries.device)
         return lambda: fitted
     kind = MinMaxAnswers if settings.answers == "minmax" else SoftAnswers
@@ -232,16 +231,12 @@ def fit_threshold_rule(
     universe: UnitMatrix,
     images: UnitMatrix,
     labels: Int[Tensor, " n"],
-    levels: int = 2,
 ) -> ThresholdAnswers:
     """Fit directions and thresholds of queries on training images with labels 0..c-1.
-
-    There are `levels` answers, 2, 3 or 5.
 
     Scores are relative to what the texts of `universe` have in common.
     """
     scatter = class_moments(images.blocks(), labels).discounted
     directions = fit_score_map(universe, scatter, int(labels.max()) + 1).directions(queries)
     scores = images.tensor() @ directions.T
-    found = ThresholdFit(levels).fit(torch.arange(len(queries)), scores, labels)
-    return ThresholdAnswers(directions, *found.cuts)
+    return ThresholdAnswers(directions, fit_thresholds(scores, labels).values)
