@@ -127,9 +127,8 @@ docs: env ## Build the documentation site into site/.
 	@NO_MKDOCS_2_WARNING=1 mkdocs build --strict
 	echo "The site is at site/index.html"
 
-bench: env ## Time the training engine against a naive one (half an hour).
+bench: env ## Time the training engine against a naive one (25 minutes).
 	@python -m benchmarks.engine
-	python -m benchmarks.scaling
 
 # For a machine with little besides torch and no network: it uses what is there and makes no .venv.
 gpu-check: ## Try the engine on one NVIDIA GPU, in 10 minutes and without installing anything.

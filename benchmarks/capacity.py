@@ -7,7 +7,7 @@ Images are drawn from a seed in each pass (`GeneratedShards`), and the seconds o
 listed separately. With `parquet` (1000000x30000xparquet) they are first written to a folder of
 shards, and read from there. Texts are mapped from a file. Each size runs in its own process, with
 one thread. Seconds are those of the processor: other work on the machine does not count. Writes
-artifacts/benchmarks/capacity.json, .md and .svg, after each size.
+artifacts/benchmarks/capacity.json and .md, after each size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from benchmarks.harness import (
 from benchmarks.made_up import GeneratedShards, write_texts
 from infopursuit.core.numbers import table
 from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_writer
-from infopursuit_study.experiments.panels import draw
 
 D, K, CLASSES = 512, 128, 100
 SIZES = (
@@ -104,7 +103,7 @@ def total(row: dict[str, Any], start: str) -> float:
 
 
 def write(rows: list[dict[str, Any]]) -> None:
-    """Write the table, and a picture of seconds and memory as n grows, and as u grows."""
+    """Write the table."""
     header = ["n", "u", "images", "all, s", "passes over images, s", "of it drawn or read, s"]
     header += ["texts, s", "selection, s", "memory, GB", "with file pages, GB"]
     starts = ("all", "images: ", READING, "texts: ", "selection")
@@ -114,23 +113,6 @@ def write(rows: list[dict[str, Any]]) -> None:
         memory = f"{row['own_gb']:.2f}", f"{row['system_gb']:.2f}"
         lines.append([*size, *(f"{total(row, start):.0f}" for start in starts), *memory])
     save("capacity", rows, table(header, lines))
-    drawn = [row for row in rows if not row["parquet"]]
-    times = {"passes over images": "images: ", "texts": "texts: ", "all": "all"}
-    memories = {"its own": "own_gb", "with pages of mapped files": "system_gb"}
-    above: list[dict[str, Any]] = []
-    below: list[dict[str, Any]] = []
-    for name, other, value in (("n", "u", 30_000), ("u", "n", 100_000)):
-        sweep = sorted((row for row in drawn if row[other] == value), key=lambda row: row[name])
-        x = [row[name] for row in sweep]
-        seconds = [
-            (title, x, [total(row, start) for row in sweep]) for title, start in times.items()
-        ]
-        gigabytes = [(title, x, [row[key] for row in sweep]) for title, key in memories.items()]
-        inside = {"legend": "within"}
-        above.append({"lines": seconds, "log": "xy", "xlabel": f"{name}; seconds", **inside})
-        label = f"{name}; memory at the peak, GB"
-        below.append({"lines": gigabytes, "log": "x", "xlabel": label, **inside})
-    draw(OUT / "capacity.svg", above + below, columns=2, figsize=(9, 6))
 
 
 def main() -> None:

@@ -33,9 +33,8 @@ def test_evaluation_equals_the_naive_evaluation(device: str) -> None:
 
 @pytest.mark.slow
 def test_every_row_of_the_gpu_check_is_exact(tmp_path: Path) -> None:
-    options = ["--device", "cpu", "--tiny", "--budget", "3000", "--out", str(tmp_path)]
+    options = ["--device", "cpu", "--tiny", "--out", str(tmp_path)]
     gpu_check.main(options)
     report = json.loads((tmp_path / "gpu_check.json").read_text(encoding="utf-8"))
-    assert report["complete"] is True
     assert len(report["rows"]) == len(checks.CHECKS) + len(CASES)
     assert all(row["exact"] for row in report["rows"])

@@ -24,8 +24,6 @@ SEED = 0
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     evaluate: EvaluateSettings
     max_images: Positive

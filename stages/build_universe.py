@@ -21,8 +21,6 @@ from infopursuit.queries.settings import QueriesSettings, QuestionsSettings, Uni
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     datasets: Datasets
     queries: QueriesSettings
     universe: UniverseSettings

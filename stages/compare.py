@@ -19,8 +19,6 @@ from infopursuit_study.comparison.tables import markdown
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     benchmark: BenchmarkSettings
     evaluate: EvaluateSettings
     compute: ComputeSettings

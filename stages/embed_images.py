@@ -26,8 +26,6 @@ from infopursuit.pipeline import paths
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     clip: str
     datasets: Datasets
     embeddings: EmbeddingsSettings

@@ -18,8 +18,6 @@ from infopursuit.queries.settings import UniverseSettings
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     clip: str
     universe: UniverseSettings
     embeddings: EmbeddingsSettings

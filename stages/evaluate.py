@@ -41,8 +41,6 @@ COVERED = 64
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     datasets: Datasets
     evaluate: EvaluateSettings
     explain: ExplainSettings

@@ -30,8 +30,6 @@ from infopursuit_study.evaluation.files import AT_STOP
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     datasets: Datasets
     explain: ExplainSettings
     max_images: Positive

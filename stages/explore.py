@@ -23,8 +23,6 @@ logger = logging.getLogger("infopursuit")
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     run: RunSettings
     datasets: Datasets
     explain: ExplainSettings

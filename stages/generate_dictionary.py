@@ -26,8 +26,6 @@ from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     datasets: Datasets
     queries: QueriesSettings
     language_model: LanguageModelSettings

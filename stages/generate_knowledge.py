@@ -48,8 +48,6 @@ logger = logging.getLogger("infopursuit")
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     datasets: Datasets
     language_model: LanguageModelSettings
     max_images: Positive

@@ -34,8 +34,6 @@ from infopursuit.queries.templates import load_template
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     queries: QueriesSettings
     language_model: LanguageModelSettings
     compute: ComputeSettings

@@ -34,8 +34,6 @@ GIVEN = {"llm": "dictionary/{}", "list": "list/{}"}
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     datasets: Datasets
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     initialize: InitializeSettings

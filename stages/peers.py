@@ -29,8 +29,6 @@ WORDS = 100
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     benchmark: BenchmarkSettings
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]
     max_images: Positive

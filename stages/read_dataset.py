@@ -24,8 +24,6 @@ logger = logging.getLogger("infopursuit")
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     datasets: Datasets
     compute: ComputeSettings
 

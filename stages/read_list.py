@@ -16,8 +16,6 @@ from infopursuit.texts.normalization import distinct
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     queries: QueriesSettings
     compute: ComputeSettings
 

@@ -28,8 +28,6 @@ REPORT = ARTIFACTS / "report"
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     run: RunSettings
     evaluate: EvaluateSettings
     compute: ComputeSettings

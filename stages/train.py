@@ -38,8 +38,6 @@ from infopursuit.texts.text_table import TextTable
 
 
 class Settings(Section):
-    """What this stage reads of params.yaml."""
-
     clip: str
     datasets: Datasets
     validation_fraction: Annotated[float, Field(gt=0, lt=1)]

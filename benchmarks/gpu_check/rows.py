@@ -26,7 +26,6 @@ class Row:
             if there is none.
         met: whether the goal is reached; None if there is none.
         exact: whether the results are those of the CPU; None if they were not compared.
-        failed: whether something broke, or was not run for lack of time.
         figures: the numbers behind the words.
     """
 
@@ -35,13 +34,12 @@ class Row:
     goal: str = ""
     met: bool | None = None
     exact: bool | None = None
-    failed: bool = False
     figures: dict[str, Any] = field(default_factory=dict)
 
     @property
     def good(self) -> bool:
-        """Return whether nothing broke, no goal is missed and no result differs."""
-        return not self.failed and self.met is not False and self.exact is not False
+        """Return whether no goal is missed and no result differs."""
+        return self.met is not False and self.exact is not False
 
     def cells(self) -> list[str]:
         """Return the cells of the line."""
@@ -60,31 +58,23 @@ def row(
 
 @dataclass
 class Report:
-    """All rows so far, and the parts that are still to come.
+    """All rows so far.
 
     Attributes:
         folder: the folder of the two files.
         about: the machine, the device and whether sizes are tiny.
-        waiting: titles of parts that have not ended.
-        rows: the rows of the others.
+        rows: the rows.
     """
 
     folder: Path
     about: dict[str, Any]
-    waiting: list[str]
     rows: list[Row] = field(default_factory=list)
 
     def add(self, added: Row) -> None:
-        """Add a row, and write both files."""
+        """Add a row, and write gpu_check.json and gpu_check.md."""
         self.rows.append(added)
-        self.write()
-
-    def write(self) -> None:
-        """Write gpu_check.json and gpu_check.md."""
-        complete = {"complete": not self.waiting, "not_run": self.waiting}
-        content = {**self.about, **complete, "rows": [asdict(each) for each in self.rows]}
+        content = {**self.about, "rows": [asdict(each) for each in self.rows]}
         text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-        # The table first, so that a row of the report is in the table, too.
         write_text(self.folder / "gpu_check.md", self.markdown())
         write_text(self.folder / "gpu_check.json", text)
 
@@ -93,5 +83,4 @@ class Report:
         about = f"{self.about['machine']}. device {self.about['device']}."
         if self.about["tiny"]:
             about += " tiny sizes, which show that it runs and not how fast."
-        waiting = [Row(title, "not run, or cut off") for title in self.waiting]
-        return f"{about}\n\n{table(HEADER, [each.cells() for each in self.rows + waiting])}\n"
+        return f"{about}\n\n{table(HEADER, [each.cells() for each in self.rows])}\n"
