@@ -87,7 +87,7 @@ repro: env ## Run the pipeline; a second time only what has changed.
 # the fewest instructions and with two threads: no test may hang on the last bits of a processor.
 SLOW := slow or vllm or cluster
 WITH_SHAPES := $(addprefix tests/,clip datasets estimators keys pursuit study texts)
-WITHOUT := $(addprefix tests/,answerers cli report)
+WITHOUT := $(addprefix tests/,cli report)
 FEWEST := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Sandybridge \
   OMP_NUM_THREADS=2
 

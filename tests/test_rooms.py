@@ -19,7 +19,6 @@ COPIED = ("src", "tests", "stages", "benchmarks", "conftest.py", "pyproject.toml
           "params.yaml")  # fmt: skip
 # What goes with a room, beside its folder and that of its tests: scripts that measure it.
 WITH_IT = {
-    "answerers": ["stages/second_opinion.py"],
     "keys": [],
 }
 # Tests that run in seconds: the order of imports, and what the command line says of itself.

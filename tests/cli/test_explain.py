@@ -20,6 +20,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.reading import image_files
 from infopursuit.estimators.base import rows_of
 from infopursuit.pursuit.explanation import Explanation
+from tests.queries.language_models.test_openai_server import completion, serving
 
 
 @pytest.fixture
@@ -240,3 +241,43 @@ def test_a_person_is_asked_what_the_image_is_not_certain_of(converse: Callable, 
     assert any(step["overridden"] for step in steps)
     assert not all(step["overridden"] for step in steps)
     assert converse("", "model", "--ask-below", 0.8) == (1, "")
+
+
+def test_a_vision_model_answers_and_what_it_said_is_kept(converse: Callable, home: Path) -> None:
+    def reply(request: dict) -> tuple:
+        picture, text = request["body"]["messages"][0]["content"]
+        assert picture["type"] == "image_url" and request["body"]["temperature"] == 0
+        return completion("Yes." if "red" in text["text"].splitlines()[-1] else "unclear")
+
+    limits = ["--format", "json", "--max-queries", 3]
+    with serving(reply) as (url, requests):
+        seeing = ["--answerer", url, "--answerer-model", "eyes"]
+        status, out = converse("", "model", "photos/red/0.png", *limits, *seeing)
+        steps = json.loads(out[out.index("{") :])["images"][0]["steps"]
+        assert status == 0 and len(steps) == len(requests) <= 3
+        assert all(step["overridden"] for step in steps)
+        for step in steps:
+            assert step["answer"] == (1.0 if "red" in step["query"] else 0.5)
+        assert converse("", "model", "photos/red/0.png", *limits, *seeing) == (0, out)
+        assert len(requests) == len(steps)
+        some = converse("", "model", "photos/red/0.png", *limits, *seeing, "--ask-below", 0.6)[1]
+        assert "(the image)" in some
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["--answerer-model", "eyes"], "expected it with --answerer"),
+        (["--answerer", "URL"], "name"),
+        (["--answerer", "vllm:a/model@0"], "pictures"),
+        (["--answerer", "URL", "--answerer-model", "eyes"], "unclear"),
+    ],
+)
+def test_a_vision_model_that_cannot_answer_is_told(
+    run: Callable, home: Path, arguments: list[str], word: str
+) -> None:
+    with serving(lambda request: completion("I think it is red")) as (url, _):
+        given = [url if each == "URL" else each for each in arguments]
+        asked = run("explain", "--interactive", "--model", "model", "photos/red/0.png", *given)
+        assert asked[0] == 1 and word in asked[2]
+        assert run("explain", "--model", "model", "photos/red/0.png", *given)[0] == 1

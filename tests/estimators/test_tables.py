@@ -482,7 +482,7 @@ def test_a_table_has_no_images() -> None:
     assert explained.noun == "row"
     assert Explanation.from_dict(json.loads(json.dumps(explained.to_dict()))) == explained
     explained = replace(explained, familiarity=0.001)
-    assert "A person gave this answer, not the row." in str(explained)
+    assert "This answer was given, it is not that of the row." in str(explained)
     assert "fewer than 1 % of held-out rows" in str(explained)
     for text in (
         str(explained),

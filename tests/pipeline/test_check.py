@@ -129,31 +129,6 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     assert lines[4].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
 
 
-@pytest.mark.parametrize(
-    ("keys", "value", "message"),
-    [
-        (("model", "openai", "base_url"), "localhost", r"second_opinion\.model: openai\.base_url"),
-        (("model", "backend"), "vllm", r"second_opinion\.model\.backend: .*'openai'"),
-        (("methods",), ["maybe"], r"second_opinion\.methods: 'maybe' is not among run\.methods"),
-        (
-            ("images",),
-            100,
-            r"second_opinion\.datasets: a second opinion looks at pictures, and "
-            r"datasets\.pets\.images is images\.parquet, which has none here; expected a folder",
-        ),
-    ],
-)
-def test_a_second_opinion_that_cannot_be_asked_is_reported(
-    project: Path, keys: tuple[str, ...], value: Any, message: str
-) -> None:
-    edit(project, "second_opinion", *keys, value=value)
-    if keys == ("methods",):
-        check()  # nothing is asked
-    edit(project, "second_opinion", "datasets", value=["pets"])
-    with pytest.raises(InputError, match=message):
-        check()
-
-
 def test_a_gpu_that_is_not_there_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     edit(project, "compute", "device", value="cuda")
@@ -304,19 +279,3 @@ def test_a_server_is_asked_one_question(
             path.touch()
         ask_servers(again=False)
         assert len(requests) == 2, "all was asked earlier"
-
-
-def test_a_server_of_second_opinions_is_asked_about_a_picture(
-    project: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO", "infopursuit")
-    edit(project, "second_opinion", "datasets", value=["pets"])
-    edit(project, "second_opinion", "methods", value=["fixed"])
-    answers = iter(["Yes.", "What a picture!"])
-    with serving(lambda request: completion(next(answers))) as (url, requests):
-        edit(project, "second_opinion", "model", "openai", "base_url", value=url)
-        ask_servers()
-        assert r"'Yes.'; a run asks it 688 times (answers 600, rates 40, control 48)" in caplog.text
-        assert requests[0]["body"]["messages"][0]["content"][0]["type"] == "image_url"
-        with pytest.raises(InputError, match=r"second_opinion\.model: .* qwen3-vl .*larger one"):
-            ask_servers()

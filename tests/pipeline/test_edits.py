@@ -75,9 +75,6 @@ OTHER: dict[str, Any] = {
     "benchmark.datasets": ["menagerie"],
     "benchmark.seeds": [0, 1],
     "benchmark.network_seeds": [0, 1],
-    "second_opinion.datasets": ["menagerie"],
-    "second_opinion.methods": ["fixed"],
-    "second_opinion.model.backend": "vllm",
     "explain.ids.menagerie": [],
     "explain.max_queries": 5,
     "compute.device": "cpu",
@@ -96,7 +93,6 @@ MISTAKES = {
     r"classes such as 'zebra'.*run\.inits to \[informative\].*needs no server",
     "datasets.menagerie.classes": r"queries\.dictionaries\.menagerie: .*no answer is recorded "
     r"about queries for classes such as 'airplane'.*queries\.dictionaries to \{\}",
-    "second_opinion.model.backend": r"expected 'openai'|should be 'openai'",
     "methods.threshold.dictionary": "a threshold belongs to a text",
     "methods.threshold.quantize_queries": "a threshold belongs to a text",
     **{f"methods.{name}.method": rf"methods\.{name} with datasets" for name in PARAMS["methods"]},

@@ -40,7 +40,6 @@ FREE = {
     ("explain", "ids"),
     ("language_model", "vllm", "engine"),
     ("language_model", "openai", "extra"),
-    ("second_opinion", "model", "openai", "extra"),
     ("compute", "vllm_engine"),
 }
 
@@ -132,18 +131,6 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
     [
         ("  seeds:\n", "  sedes:\n", "run.seeds: missing key|run.sedes: unknown key"),
         ("  - 0\n", "  - -1\n", "run.seeds.0: .*-1"),
-        (
-            "  datasets: []\n  # Test images",
-            "  datasets: [zoo]\n  # Test images",
-            "second_opinion.datasets: 'zoo' is not among run.datasets; expected one of them, or",
-        ),
-        ("  calls: 6", "  calls: 0", "second_opinion.calls: .*found 0"),
-        ("  control: 8", "  control: 1", "second_opinion.control: .*found 1"),
-        (
-            "    backend: openai",
-            "    backend: recorded",
-            "second_opinion.model.backend: ",
-        ),
         ("    k: 48", "    k: '48'", r"datasets.menagerie.k: .*valid integer.*'48'"),
         ("  - llm\n", "  - lm\n", "run.inits.0: .*'lm'"),
         (

@@ -116,7 +116,7 @@ def test_what_a_person_answered_is_marked_wherever_it_is_shown() -> None:
     shown = str(explained()), explained()._repr_html_()
     for text, mark in zip(shown, ("yes *  giraffe", "<td>yes *</td>"), strict=True):
         assert mark in text.replace(' style="text-align:left;padding:2px 10px"', "")
-        assert "* A person gave this answer, not the image." in text
+        assert "* This answer was given, it is not that of the image." in text
     own = explained(steps=(steps[0], replace(steps[1], overridden=False)))
     assert not any("*" in text for text in (str(own), own._repr_html_()))
     words = [text.get_text() for text in explained().plot().axes[0].texts]

@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
-from infopursuit.estimators.base import load_fitted
-from infopursuit.pursuit.explanation import question
-from infopursuit.queries.language_models import encoded
-from infopursuit.texts.knowledge_tables import read_knowledge
-from infopursuit_study.experiments.stand_in import standing_in
-from menagerie.truths import CLAIMS
 from tests.repro.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -160,67 +151,6 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     assert world.repro("--force", "--single-item", *targets) == stages
     after = world.artifacts()
     assert [name for name in before if before[name] != after.get(name)] == []
-
-
-def test_a_second_opinion_is_measured_and_no_answer_is_asked_for_twice(world: World) -> None:
-    """A stand-in behind a real server: it knows what is true, and errs in 5 % of its answers."""
-    before = world.artifacts()
-    key, stage = "second_opinion", f"second_opinion@{TABLE}"
-    figures = world.folder / f"artifacts/meaning/{TABLE}.second_opinion/figures.json"
-    world.edit({
-        (key, "datasets"): ["menagerie"],
-        (key, "images"): 48,
-        (key, "per_class"): None,
-        (key, "control"): None,
-        (key, "model", "openai", "max_retries"): 0,
-    })  # fmt: skip
-    with standing_in(truth_of_pictures(world.folder), world.folder, 0.05) as url:
-        world.edit({(key, "model", "openai", "base_url"): url})
-        assert world.repro() == [stage, "report"]
-        first = json.loads(figures.read_text(encoding="utf-8"))
-        both, clip = first["both"], first["clip"]
-        assert 0 < both["asked"] <= 6
-        assert both["tokens"] == pytest.approx(101 * both["asked"])
-        assert both["yes"][0] / both["yes"][1] >= clip["yes"][0] / clip["yes"][1]
-        assert both["accuracy"] >= clip["accuracy"] - 0.1
-        assert "With a second opinion" in page_of(world)
-        assert "Does it look at the picture?" not in page_of(world)
-        world.edit({(key, "control"): 4})
-        assert world.repro() == [stage, "report"]
-        control = json.loads(figures.read_text(encoding="utf-8"))["control"]
-        assert control["blank"][0] == 0 < control["blank"][1]
-        assert "Does it look at the picture?" in page_of(world)
-    # The server is gone: what is known is not asked again.
-    world.edit({(key, "calls"): 3, (key, "control"): None})
-    assert world.repro() == [stage, "report"]
-    fewer = json.loads(figures.read_text(encoding="utf-8"))
-    assert fewer["clip"] == clip
-    assert fewer["both"]["asked"] <= 3
-    world.edit({(key, "calls"): 6, (key, "per_class"): 1})
-    status, output = world.run("dvc", "repro")
-    assert status != 0 and "gave no answer in 1 try" in output
-    assert "Traceback" not in output
-    world.do("git", "checkout", "params.yaml")
-    assert world.repro() == []
-    assert world.artifacts() == before
-
-
-def truth_of_pictures(folder: Path) -> dict[str, dict[str, bool]]:
-    """What is true of each picture: what is drawn in it; of other texts what its class tells."""
-    attributes = pq.read_table(folder / "artifacts/menagerie/attributes.parquet").to_pylist()
-    of_image = {row["id"]: row for row in attributes}
-    known = read_knowledge(folder / "artifacts/knowledge/menagerie.parquet")
-    queries = load_fitted(folder / f"artifacts/models/{TABLE}").queries_
-    truth = {}
-    for row in pq.read_table(folder / "artifacts/menagerie/images.parquet").to_pylist():
-        of_class = known.for_classes_and_texts([row["class_name"]], queries)[0].tolist()
-        said = {text: value == 1 for text, value in zip(queries, of_class, strict=True)
-                if value in (0, 1)}  # fmt: skip
-        said |= {text: of_image[row["id"]][claim.attribute] == claim.holds
-                 for text, claim in CLAIMS.items() if text in queries}  # fmt: skip
-        digest = hashlib.sha256(encoded(row["image"])).hexdigest()
-        truth[digest] = {question(text): bool(value) for text, value in said.items()}
-    return truth
 
 
 def page_of(world: World) -> str:

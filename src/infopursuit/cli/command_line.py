@@ -41,7 +41,7 @@ logger = logging.getLogger("infopursuit")
 # Parts of messages of torch and of the system's loader if there is not enough memory.
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What brings commands and options of its own, in a folder that nothing else imports.
-ROOMS = ["infopursuit.answerers.options", "infopursuit.keys.options"]
+ROOMS = ["infopursuit.keys.options"]
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
 
@@ -221,9 +221,11 @@ def _add_explain(commands: Any) -> None:
     _option(command, "--classes", "N", type=count, default=10, dest="classes_shown")
     _option(command, "--interactive", None, action="store_true")
     _option(command, "--ask-below", "P", type=probability)
+    _option(command, "--answerer", "WHERE")
+    _option(command, "--answerer-model", "NAME")
+    _option(command, "--answerer-option", "KEY=VALUE", type=request_field, action="append")
     _option(command, "--all", None, action="store_true", dest="everything")
     _option(command, "--where", None, action="store_true")
-    command.set_defaults(second_opinion_of=lambda _: None)
     _device(command)
     _path(command, "images", "IMAGE", nargs="*", type=str)
 
@@ -235,7 +237,6 @@ def _add_predict(commands: Any) -> None:
     _clip(command)
     _output(command, "csv", "json")
     _stopping(command)
-    command.set_defaults(second_opinion_of=lambda _: None)
     _device(command)
     _path(command, "images", "IMAGE", nargs="+", type=str)
 

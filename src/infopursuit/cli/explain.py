@@ -46,11 +46,15 @@ def explain(chosen: argparse.Namespace) -> int:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
     if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
         raise InputError("--ask-below: expected it with --interactive and an image")
-    opinion = chosen.second_opinion_of(chosen)
-    if opinion is not None and chosen.interactive:
-        raise InputError("--second-opinion: not with --interactive")
+    needed = {
+        "--answerer-model": chosen.answerer_model,
+        "--answerer-option": chosen.answerer_option,
+    }
+    answerer = language_model_of("--answerer", chosen.answerer, needed)
+    if answerer is not None and not (chosen.interactive and chosen.images):
+        raise InputError("--answerer: expected it with --interactive and an image")
     if chosen.interactive:
-        _write([_conversation(model, stop, limits, chosen)], {}, chosen)
+        _write([_conversation(model, stop, limits, answerer, chosen)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
@@ -63,7 +67,7 @@ def explain(chosen: argparse.Namespace) -> int:
     rejected: dict[str, str] = {}
     for given in read_each(chosen.images, wanted_by(model)):
         read = readable(model, given, chosen.where)
-        explained += _explained(model, read, stop, opinion, limits, chosen)
+        explained += _explained(model, read, stop, limits, chosen)
         shown = read.given.some_pictures() if chosen.figures or chosen.format == "html" else []
         pictures += shown or [None] * len(read.given.ids)
         rejected |= read.rejected
@@ -79,41 +83,45 @@ def _conversation(
     model: PursuitClassifier,
     stop: StoppingRule,
     limits: Mapping[str, Any],
+    answerer: Any,
     chosen: argparse.Namespace,
 ) -> Explanation:
-    """Ask a person about one image or row, or about what the person has in mind."""
+    """Ask a person or a vision model about one image, or a person about what is in mind."""
     from infopursuit.pursuit.conversation import converse
+    from infopursuit.pursuit.person import Person
 
+    person = Person(iter(sys.stdin), show)
     if not chosen.images:
-        return converse(model.dialogue(**limits), stop, iter(sys.stdin), show)
+        return converse(model.dialogue(**limits), stop, person, show)
     if len(chosen.images) > 1:
         raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
     (given,) = read_each(chosen.images, wanted_by(model))
     cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
     dialogue = model.dialogue(given.some(), *cost, **limits)
     dialogue.name = given.ids[0]
-    return converse(dialogue, stop, iter(sys.stdin), show)
+    if answerer is None:
+        return converse(dialogue, stop, person, show)
+    from infopursuit.pursuit.vision_model import VisionModel
+
+    return converse(dialogue, stop, VisionModel(answerer, given.some_pictures()[0]), show)
 
 
 def _explained(
     model: PursuitClassifier,
     read: Readable,
     stop: StoppingRule,
-    opinion: Any,
     limits: Mapping[str, Any],
     chosen: argparse.Namespace,
 ) -> list[Explanation]:
     rows, names = read.given.rows, read.given.ids
     if not names:
         return []
-    pictures = [] if opinion is None and read.maps is None else read.given.some_pictures()
-    seen = {"second_opinion": opinion, "pictures": pictures}
-    explained = model.explain(rows, stop, names=names, **seen, **limits)
+    explained = model.explain(rows, stop, names=names, **limits)
     if read.maps is None:
         return explained
     from infopursuit.estimators.places import located
 
-    return located(model, explained, read.maps, pictures)
+    return located(model, explained, read.maps, read.given.some_pictures())
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:

@@ -34,7 +34,6 @@ def predict(chosen: argparse.Namespace) -> int:
         check_writable(chosen.out, "--out")
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop, limits = stopping_rule(model, chosen), asked_about(model, chosen)
-    opinion = chosen.second_opinion_of(chosen)
     predicted = []
     rejected: dict[str, str] = {}
     for given in read_each(chosen.images, wanted_by(model)):
@@ -42,8 +41,7 @@ def predict(chosen: argparse.Namespace) -> int:
         count = len(read.given.ids)
         for start in range(0, count, BLOCK):
             block = read.given.subset(range(start, min(start + BLOCK, count)))
-            seen = {"second_opinion": opinion, "pictures": opinion and block.some_pictures()}
-            explained = model.explain(block.rows, stop, names=block.ids, **seen, **limits)
+            explained = model.explain(block.rows, stop, names=block.ids, **limits)
             predicted += [prediction(each) for each in explained]
         rejected |= read.rejected
     noun = model.pursuit_.noun

@@ -122,15 +122,6 @@ def has_pictures(source: Path) -> bool:
     return source.suffix not in PINS and not has_embeddings(source)
 
 
-def check_pictures(dataset: str, source: str | Path) -> None:
-    """Raise InputError if a data set whose pictures are needed has none here."""
-    if not has_pictures(Path(source)):
-        raise InputError(
-            f"a second opinion looks at pictures, and datasets.{dataset}.images is {source}, which "
-            "has none here; expected a folder, a .csv, or a Parquet file of image bytes"
-        )
-
-
 def open_parquet(path: Path, classes: Sequence[str]) -> ImageSource:
     """Open the data set of a Parquet file (id, split, label, class_name, image)."""
     rows = checked_image_rows(path, read_table(path, IMAGES, columns=COLUMNS), classes)

@@ -85,7 +85,6 @@ class PursuitClassifier:
         self,
         X: Any,
         stop: StoppingRule | None = None,
-        second_opinion: Any = None,
         *,
         known: Any = None,
         classes: Any = None,
@@ -95,7 +94,6 @@ class PursuitClassifier:
         Args:
             X: (n, d) embeddings, or pictures if the model knows its CLIP.
             stop: when to ask no more; None for the model's own rule.
-            second_opinion: a vision-language model that looks at the pictures, as in `explain`.
             known: answers before the first question: a dict by question that holds for all rows, or
                 which answers of each row are known, as an (n, k) mask over the questions or, of a
                 table, an (n, d) mask over its columns (which it is if both fit). They are evidence,
@@ -104,10 +102,7 @@ class PursuitClassifier:
                 are chosen to tell these apart.
         """
         if classes is not None:
-            return self._among(classes).predict(X, stop, second_opinion, known=known)
-        if second_opinion is not None:
-            explained = self.explain(X, stop, second_opinion=second_opinion, known=known)
-            return self.classes_[[each.top_classes(1)[0] for each in explained]]
+            return self._among(classes).predict(X, stop, known=known)
         rows = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop, known)]
         return self.classes_[np.concatenate(rows)]
 
@@ -185,8 +180,6 @@ class PursuitClassifier:
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
         where: bool = False,
-        second_opinion: Any = None,
-        pictures: Any = None,
         *,
         known: Any = None,
         classes: Any = None,
@@ -202,9 +195,6 @@ class PursuitClassifier:
             names: of the rows; None for paths, the index of a data frame, or `image 0`, ...
             where: whether each answer yes gets its place in the picture (`Step.where`), which its
                 figure and its HTML show; for pictures only.
-            second_opinion: a vision-language model that is asked about the answers that matter
-                (`answerers.second_opinion.SecondOpinion`); for pictures only.
-            pictures: of the rows, for the second opinion, if X are embeddings.
             known: answers before the first question, as in `predict`; explanations show them first.
             classes: the only ones there are, as in `predict`.
 
@@ -213,32 +203,19 @@ class PursuitClassifier:
                 no places (see `where`).
         """
         if classes is not None:
-            return self._among(classes).explain(
-                X, stop, overrides, names, where, second_opinion, pictures, known=known
-            )
+            return self._among(classes).explain(X, stop, overrides, names, where, known=known)
         if where:
             from infopursuit.estimators.places import located, mapped
 
             rows, maps = mapped(self, X)
             names = names_of(X, len(rows)) if names is None else names
-            explained = self.explain(
-                rows, stop, overrides, names, second_opinion=second_opinion, pictures=X, known=known
-            )
+            explained = self.explain(rows, stop, overrides, names, known=known)
             return located(self, explained, maps, X)
         answers, shown, replaced = self._given(X, overrides, names)
         answers, mask = self._known(known, answers, replaced).of(answers)
-        if second_opinion is None:
-            found = self.pursuit_.explain(
-                answers, self._rule(stop), shown, overridden=replaced, known=mask
-            )
-        else:
-            seen = X if pictures is None else pictures
-            if not is_pictures(seen):
-                raise InputError("second_opinion looks at pictures; expected some, not embeddings")
-            seen = [seen] if isinstance(seen, (Path, bytes)) else seen
-            found = second_opinion.explain(
-                self, answers, seen, self._rule(stop), shown, overridden=replaced, known=mask
-            )
+        found = self.pursuit_.explain(
+            answers, self._rule(stop), shown, overridden=replaced, known=mask
+        )
         judged = judged_by_people(self.provenance_)
         return [replace(each, judged=judged) for each in found] if judged else found
 

@@ -24,7 +24,7 @@ from infopursuit.core.files import read_text_list
 from infopursuit.core.settings import ComputeSettings
 from infopursuit.datasets.embedded_files import read_embedded_images
 from infopursuit.datasets.image_folders import read_class_names
-from infopursuit.datasets.open_images import check_pictures, has_embeddings, open_image_source
+from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
 from infopursuit.pipeline.params import load_params
 from infopursuit.pipeline.paths import ARTIFACTS
@@ -41,7 +41,7 @@ from infopursuit.queries.language_models import (
     LanguageModel,
     open_language_model,
 )
-from infopursuit.queries.settings import LanguageModelSettings, PictureModelSettings
+from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
 from infopursuit.texts import knowledge_files
 from infopursuit.texts.annotations import read_annotations
@@ -118,11 +118,6 @@ def check(params_file: str | Path = "params.yaml") -> int:
             path = getattr(dataset, key)
             if _given(path):
                 look(f"datasets.{name}.{key}", partial(_of_classes, read, of), path, made=made)
-    if params.second_opinion.datasets:
-        look("second_opinion.model", _language_model, params.second_opinion.model, params.compute)
-    for name in params.second_opinion.datasets:
-        if _given(datasets[name].images):
-            look("second_opinion.datasets", check_pictures, name, datasets[name].images)
     if "random_words" in params.run.inits and Path(params.clip).suffix == ".parquet":
         look("run.inits", _no_new_words, params.clip)
     if mistakes:
@@ -172,7 +167,7 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
 
 
 def _language_model(
-    settings: LanguageModelSettings | PictureModelSettings, compute: ComputeSettings
+    settings: LanguageModelSettings, compute: ComputeSettings
 ) -> LanguageModel | None:
     if settings.backend != "vllm":
         return open_language_model(settings)

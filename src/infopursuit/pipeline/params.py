@@ -24,7 +24,6 @@ from infopursuit.queries.settings import (
     LanguageModelSettings,
     QueriesSettings,
     QuestionsSettings,
-    SecondOpinionSettings,
     UniverseSettings,
 )
 from infopursuit.texts.normalization import words_pattern
@@ -47,7 +46,6 @@ class Params(Section):
     methods: dict[str, dict[str, Any]]
     benchmark: BenchmarkSettings
     evaluate: EvaluateSettings
-    second_opinion: SecondOpinionSettings
     explain: ExplainSettings
     compute: ComputeSettings
 
@@ -83,15 +81,9 @@ class Params(Section):
         for text in self.questions.kept if self.questions.ban else ():
             if re.search(words_pattern(self.questions.ban), text):
                 yield f"questions: {text!r} is to be kept, and is banned"
-        opinion = self.second_opinion
-        for key, names, of in (
-            ("run.truth", self.run.truth, "datasets"),
-            ("second_opinion.datasets", opinion.datasets, "datasets"),
-            ("second_opinion.methods", opinion.methods if opinion.datasets else (), "methods"),
-        ):
-            for name in names:
-                if name not in getattr(self.run, of):
-                    yield f"{key}: {name!r} is not among run.{of}; expected one of them, or []"
+        for name in self.run.truth:
+            if name not in self.run.datasets:
+                yield f"run.truth: {name!r} is not among run.datasets; expected one of them, or []"
         for method in self.run.methods:
             if method not in self.methods:
                 yield f"run.methods: {method!r} is not a key of methods"

@@ -1,20 +1,14 @@
-"""One question to each language model behind a server, before a run puts thousands to it."""
+"""One question to a language model behind a server, before a run puts thousands to it."""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable
-from functools import partial
 from importlib.resources import as_file, files
-from itertools import product
 from pathlib import Path
 
-from PIL import Image
-
 from infopursuit.core.errors import InputError
-from infopursuit.core.run_name import RunName
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.pipeline import paths
@@ -31,10 +25,10 @@ from infopursuit.queries.class_knowledge import (
 )
 from infopursuit.queries.corpora import has_captions, read_captions
 from infopursuit.queries.generation import QUOTED, UnusableAnswersError
-from infopursuit.queries.language_models import Answer, ImagePrompt, Sampling, encoded
+from infopursuit.queries.language_models import Answer, Sampling
 from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.parsing import without_thoughts
-from infopursuit.queries.settings import LanguageModelSettings, OpenAISettings
+from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
 from infopursuit.texts.knowledge_files import is_prompt
 from infopursuit.texts.vocabulary import visual_vocabulary
@@ -45,45 +39,35 @@ logger = logging.getLogger("infopursuit")
 
 
 def ask_servers(params_file: str | Path = "params.yaml", again: bool = True) -> None:
-    """Ask each server one question; log what came back, how fast, and what the run will cost.
+    """Ask the server one question; log what came back, how fast, and what the run will cost.
 
     Args:
         params_file: the settings.
         again: whether to count what was asked earlier, too; if all was, nothing is asked.
 
     Raises:
-        InputError: a server gives no answer, or one of no use.
+        InputError: the server gives no answer, or one of no use.
     """
     params = load_params(params_file)
-    asked: list[tuple[str, OpenAISettings, Counter[str], Callable[[OpenAIServer], str]]] = []
-    if params.language_model.backend == "openai":
-        text, calls = partial(_ask_text, params.language_model), text_calls(params, again)
-        asked = [("language_model", params.language_model.openai, calls, text)]
-    opinion, calls = params.second_opinion.model.openai, picture_calls(params, again)
-    asked.append(("second_opinion.model", opinion, calls, _ask_picture))
-    mistakes = []
-    for key, server, calls, ask in asked:
-        if not calls:
-            continue
-        try:
-            model = OpenAIServer(server.model_copy(update={"max_retries": 0}))
-            started = time.perf_counter()
-            said = ask(model)
-        except InputError as error:
-            mistakes.append(f"{params_file}: {key}: {error}")
-            continue
-        seconds, total = time.perf_counter() - started, calls.total()
-        at_once = server.requests_at_once
-        parts = ", ".join(f"{what} {calls[what] or UNKNOWN}" for what in calls)
-        alone, together = _duration(total * seconds), _duration(total * seconds / at_once)
-        costs = f"for {alone} one after the other, or {together} if it answers {at_once} at once"
-        logger.info(
-            "%s: %s at %s answered in %.1f s: %r; a run asks it %s times (%s), %s; what was asked "
-            "earlier is kept",
-            *(key, server.model, server.base_url, seconds, said, f"{total:,}", parts, costs),
-        )
-    if mistakes:
-        raise InputError(*mistakes)
+    calls, server = text_calls(params, again), params.language_model.openai
+    if params.language_model.backend != "openai" or not calls:
+        return
+    try:
+        model = OpenAIServer(server.model_copy(update={"max_retries": 0}))
+        started = time.perf_counter()
+        said = _ask_text(params.language_model, model)
+    except InputError as error:
+        raise InputError(f"{params_file}: language_model: {error}") from error
+    seconds, total = time.perf_counter() - started, calls.total()
+    at_once = server.requests_at_once
+    parts = ", ".join(f"{what} {calls[what] or UNKNOWN}" for what in calls)
+    alone, together = _duration(total * seconds), _duration(total * seconds / at_once)
+    costs = f"for {alone} one after the other, or {together} if it answers {at_once} at once"
+    logger.info(
+        "language_model: %s at %s answered in %.1f s: %r; a run asks it %s times (%s), %s; what "
+        "was asked earlier is kept",
+        *(server.model, server.base_url, seconds, said, f"{total:,}", parts, costs),
+    )
 
 
 def text_calls(params: Params, again: bool = True) -> Counter[str]:
@@ -111,20 +95,6 @@ def text_calls(params: Params, again: bool = True) -> Counter[str]:
     return calls
 
 
-def picture_calls(params: Params, again: bool = True) -> Counter[str]:
-    """Return how often a run asks for a second opinion at most."""
-    calls, opinion, run = Counter[str](), params.second_opinion, params.run
-    for key in product(opinion.datasets, run.inits, opinion.methods, run.seeds):
-        name, k = key[0], params.datasets[key[0]].k
-        if again or not paths.meaning(RunName(*key), ".second_opinion").exists():
-            calls["answers"] += opinion.images * opinion.calls
-            if opinion.per_class is not None:
-                calls["rates"] += opinion.per_class * len(_classes(params, name)) * k
-            if opinion.control is not None:
-                calls["control"] += 3 * opinion.control * k
-    return calls
-
-
 def _classes(params: Params, name: str) -> list[str]:
     """Return the classes of a data set; none if a stage is still to make them."""
     given = Path(params.datasets[name].classes), paths.classes(name)
@@ -144,17 +114,6 @@ def _ask_text(settings: LanguageModelSettings, model: OpenAIServer) -> str:
     if isinstance(known, Unusable):
         raise _of_no_use(model, answer, {known.value: 1})
     return " ".join(without_thoughts(answer.text)[1].split())[:QUOTED]
-
-
-def _ask_picture(model: OpenAIServer) -> str:
-    """Ask about a grey picture."""
-    picture = encoded(Image.new("RGB", (224, 224), "grey"))
-    prompt = ImagePrompt(picture, "Is this picture grey? Answer with yes or no.", ("no", "yes"))
-    [answer] = model.answer([prompt], Sampling(0.0, 1.0, 5, 0))
-    said = without_thoughts(answer.text)[1].strip()
-    if said.lower().strip(".!*\"'") not in prompt.choices:
-        raise _of_no_use(model, answer, {})
-    return said
 
 
 def _of_no_use(

@@ -34,7 +34,6 @@ OPTIONAL = (
     "labels",
     "picture",
     "judged",
-    "second_opinion",
     "noun",
     "not_asked",
     "known",
@@ -99,10 +98,9 @@ class Step:
         value: how much the querier expected of the question, by `Explanation.criterion`; None if
             a person chose it.
         runners_up: the questions that came next by the same criterion, the best first.
-        overridden: whether a person gave the answer instead of the image.
+        overridden: whether the answer was given instead of the image's.
         where: how much each patch of the picture speaks for an answer yes, in rows from the top
             left corner; from 0 to 255. None if that is not known.
-        by: the vision-language model that gave the answer; None if CLIP or a person did.
         rates: of an answer not sure: how probable it is in the class that leads after it, and in
             its rival. None for other answers, or if the model has no rates that tell why.
         rival: the class that the leading one is compared with, by number (`rival`).
@@ -118,7 +116,6 @@ class Step:
     runners_up: tuple[Candidate, ...] = ()
     overridden: bool = False
     where: tuple[tuple[int, ...], ...] | None = None
-    by: str | None = None
     rates: tuple[float, float] | None = None
     rival: int | None = None
     word: str | None = None
@@ -146,8 +143,8 @@ class Step:
 
     @property
     def marked(self) -> str:
-        """The answer in words, with `*` if a person gave it, `+` if a second opinion did."""
-        return f"{self.said} *" if self.overridden else f"{self.said} +" if self.by else self.said
+        """The answer in words, with `*` if it was given instead of the image's."""
+        return f"{self.said} *" if self.overridden else self.said
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Step:
@@ -182,8 +179,6 @@ class Explanation:
             place (`Step.where`).
         judged: of questions, how many answers people found right and how many they judged; None if
             nobody did.
-        second_opinion: the model, how many questions were put to it about this image and their
-            tokens, how many of these were new calls and their seconds; None if none was asked.
         noun: what is explained: `image`, or `row` of a table.
         not_asked: answers of a person to questions that are not among the steps, each with the
             posterior as if it had come last.
@@ -203,7 +198,6 @@ class Explanation:
     labels: tuple[Any, ...] | None = None
     picture: str | None = None
     judged: Mapping[str, tuple[int, int]] | None = None
-    second_opinion: Mapping[str, Any] | None = None
     noun: str = IMAGE
     not_asked: tuple[Step, ...] = ()
     known: tuple[Step, ...] = ()
@@ -298,7 +292,7 @@ class Explanation:
         """Return plain values; `from_dict` gives an equal explanation."""
         values = {**asdict(self), "confident": self.confident}
         for step in (*values["steps"], *values["not_asked"], *values["known"]):
-            for key in ("where", "by", "rates", "rival", "word", "wording"):
+            for key in ("where", "rates", "rival", "word", "wording"):
                 if step[key] is None:
                     del step[key]
         if self.noun == IMAGE:

@@ -51,25 +51,6 @@ class LanguageModelSettings(Section):
     sampling: SamplingSettings
 
 
-class PictureModelSettings(Section):
-    """A vision-language model behind a server."""
-
-    backend: Literal["openai"]
-    openai: OpenAISettings
-
-
-class SecondOpinionSettings(Section):
-    """Which runs a vision-language model looks at, and how much it is asked."""
-
-    datasets: list[str]
-    methods: list[str] = Field(min_length=1)
-    images: Positive
-    calls: Positive
-    per_class: Positive | None
-    control: Annotated[int, Field(ge=2)] | None
-    model: PictureModelSettings
-
-
 class QueriesSettings(Section):
     """The texts that may become queries."""
 

@@ -254,9 +254,7 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
     if explanation.unfamiliar:
         facts.append(_Fact("It looks like", "none of the classes", NO))
     if any(step.overridden for step in explanation.steps):
-        facts.append(_Fact("Answers marked *", "given by a person"))
-    if explanation.second_opinion is not None:
-        facts.append(_Fact("Answers marked +", f"given by {explanation.second_opinion['model']}"))
+        facts.append(_Fact("Answers marked *", f"given, not the {explanation.noun}'s"))
     facts.append(_Fact("Explanation", ending(explanation)))
     if stop is not None:
         facts.append(_Fact("Questions stop", stops_when(stop), QUIET, weight="normal"))

@@ -17,7 +17,7 @@ BEFORE = "before any question"
 NONE_OF_THE_CLASSES = (
     "It looks like none of the classes: fewer than 1 % of held-out {}s have answers as unlikely."
 )
-BY_A_PERSON = "* A person gave this answer, not the {}."
+GIVEN = "* This answer was given, it is not that of the {}."
 
 
 def explanation_text(explanation: Explanation, everything: bool = False) -> str:
@@ -54,7 +54,7 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
 def notes(explanation: Explanation, everything: bool = False) -> list[str]:
     """Return what an explanation says below its answers, a line each.
 
-    Who gave marked answers; of answers that have a line of their own, why one of not sure counts,
+    What a mark says; of answers that have a line of their own, why one of not sure counts,
     and how often people found the question right; what other ways lead to, if that is another
     class; and whether the image looks like none of the classes.
     """
@@ -81,27 +81,21 @@ def why_not_sure(explanation: Explanation, step: Step) -> str:
 
 
 def who_answered(explanation: Explanation) -> list[str]:
-    """Say who gave the answers that have a mark, what a second opinion cost, and the note."""
+    """Say what the mark of an answer says, what no question asked for, and the note."""
     given = any(step.overridden for step in explanation.steps)
-    lines = [BY_A_PERSON.format(explanation.noun)] if given else []
+    lines = [GIVEN.format(explanation.noun)] if given else []
     lines += [without_asking(explanation, each) for each in explanation.not_asked]
-    if (asked := explanation.second_opinion) is not None:
-        lines.append(
-            f"+ {one_line(asked['model'])} looked at the picture and gave this answer "
-            f"({counted(asked['questions'], 'question')}, {asked['tokens']:,} tokens; "
-            f"{asked['calls']} calls now, {asked['seconds']:.1f} s)."
-        )
     return lines if explanation.note is None else [*lines, one_line(explanation.note)]
 
 
 def without_asking(explanation: Explanation, step: Step) -> str:
-    """Say what an answer that a person gave and no question asked for would have done."""
+    """Say what an answer that was given and no question asked for would have done."""
     names, predicted = explanation.class_names, explanation.top_classes(1)[0]
     would = [
         f"{names[each]} would have {percent(step.posterior[each])}"
         for each in dict.fromkeys([predicted, step.leader])
     ]
-    given = f"{step.question} {step.said} was given by a person and not asked"
+    given = f"{step.question} {step.said} was given and not asked"
     return f"{given}: with it {' and '.join(would)}."
 
 

@@ -65,39 +65,6 @@ def people_table(people: Mapping[str, Any] | None) -> Row | None:
     return {"rows": [whole_row, *rows], "agreement": agree}
 
 
-def opinion_part(runs: Sequence[Run]) -> Row | None:
-    """Collect what a second opinion wins in the runs that have one; None without any.
-
-    `rows` has two for each run, CLIP alone and with the second opinion; `controls` says of each run
-    how many yes stay without the picture.
-    """
-    asked = [(run, run.second_opinion) for run in runs if run.second_opinion]
-    if not asked:
-        return None
-    rows = [
-        [who, *(_with_interval(Proportion(*each[kind])) for kind in ("read", "yes")),
-         share(each["accuracy"]), *(f"{each[key]:.1f}" for key in ("questions", "asked", "tokens"))]
-        for run, found in asked
-        for who, each in (
-            (f"{run.name}: CLIP alone", found["clip"]), ("with the second opinion", found["both"])
-        )
-    ]  # fmt: skip
-    controls = [
-        {"run": str(run.name)}
-        | {kind: str(Proportion(*found["control"][kind])) for kind in ("blank", "other", "chance")}
-        for run, found in asked
-        if found["control"]
-    ]
-    (first, found), *_ = asked
-    return {
-        "rows": rows,
-        "controls": controls,
-        "by": WORDS["false_by"][found["by"]],
-        "run": first.name,
-        **{name: found[name] for name in ("model", "images", "explanations")},
-    }
-
-
 def _with_interval(right: Proportion) -> str:
     """Write a share in % with its interval, and of how many."""
     if (interval := right.interval) is None:

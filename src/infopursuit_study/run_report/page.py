@@ -120,7 +120,6 @@ def dataset_part(
         "dependence": tables.dependence_rows(groups),
         "meaning": meaning_tables.meaning_section(groups, shown.meaning),
         "people": meaning_tables.people_table(shown.meaning["people"]),
-        "opinion": meaning_tables.opinion_part(runs),
         "worst": meaning_tables.worst_rows(shown.worst),
         "truth": meaning_tables.truth_table(groups),
         "false_answers": meaning_tables.false_rows(groups),

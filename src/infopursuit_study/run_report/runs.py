@@ -46,8 +46,6 @@ class Run:
         worst: the false answers that did most harm, each with the file of its picture, if any.
         truth: how far answers agree with what is in the pictures; empty if that is not known.
         words_run_out: that its questions are odd ones, in a sentence; None if they are not.
-        second_opinion: what it wins, as the stage of this name wrote it, with `explanations`; None
-            if none was asked.
     """
 
     name: RunName
@@ -69,7 +67,6 @@ class Run:
     worst: tuple[tuple[FalseAnswer, Path | None], ...]
     truth: Mapping[str, Any]
     words_run_out: str | None = None
-    second_opinion: Mapping[str, Any] | None = None
 
     @property
     def selected_on_test(self) -> bool:
@@ -159,7 +156,6 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
         ),
         truth=facts,
         words_run_out=words_run_out(trained),
-        second_opinion=read_opinion(artifacts / "meaning" / f"{name}.second_opinion"),
     )
 
 
@@ -180,14 +176,6 @@ def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict
         name: (measured.get(part) or {}).get(figure)
         for name, (part, figure) in MEANING_FIGURES.items()
     } | {"people": measured.get("people")}
-
-
-def read_opinion(folder: Path) -> Mapping[str, Any] | None:
-    """Read what a second opinion wins; None if none was asked."""
-    if not folder.exists():
-        return None
-    _, explained = read_explanations(folder / "explanations.json")
-    return _read_json(folder / "figures.json") | {"explanations": explained}
 
 
 def _read_json(path: Path) -> dict[str, Any]:

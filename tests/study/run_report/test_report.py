@@ -12,8 +12,6 @@ import pytest
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.explanation import IMAGE, question
 from infopursuit.report.words import NONE_OF_THE_CLASSES
-from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
-from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.run_report.methods import stands_alone
 from infopursuit_study.run_report.page import (
     belief,
@@ -23,7 +21,6 @@ from infopursuit_study.run_report.page import (
     shown_run,
     summary,
 )
-from infopursuit_study.run_report.runs import read_opinion
 from infopursuit_study.run_report.tables import evolutions, figures, verdict
 from tests.study.run_report.made_up_runs import (
     KNOWN,
@@ -204,37 +201,6 @@ def test_truth_meaning_and_worst_answers_are_shown_where_they_are_known(tmp_path
         "How good?", "How true?", "How short?", "<svg", "More accurate without an explanation")
     ]  # fmt: skip
     assert places == sorted(places)
-
-
-def test_a_second_opinion_is_shown_where_one_was_asked(results, page, tmp_path):
-    assert "With a second opinion" not in page
-    run = results.runs[0]
-    first = run.explanations[0].explanation
-    steps = (replace(first.steps[0], by="eyes"), *first.steps[1:])
-    folder = tmp_path / f"{run.name}.second_opinion"
-    clip = {"read": [8, 10], "yes": [9, 12], "accuracy": 0.75, "questions": 5.25, "asked": 0.0,
-            "tokens": 0.0}  # fmt: skip
-    both = clip | {"read": [19, 20], "accuracy": 0.875, "asked": 4.5, "tokens": 454.5}
-    control = {"blank": [0, 9], "other": [1, 9], "chance": [9, 48]}
-    found = {"model": "eyes", "images": 12, "by": "strict", "clip": clip, "both": both}
-    write_json(folder / "figures.json", found | {"control": control})
-    signed = ExplainedImage(replace(first, steps=steps), "")
-    write_explanations(folder / "explanations.json", STOP, [signed])
-    asked = replace(run, second_opinion=read_opinion(folder))
-    others = (asked, *results.runs[1:])
-    told = render_report([replace(results, runs=others)], 50)
-    part = told[told.index("With a second opinion") :].partition("</section>")[0]
-    Page(told)
-    for words in (
-        "eyes looked at 12 test images", "the list of true texts", "80.0 (49.0 to 94.3) of 10",
-        "95.0 (76.4 to 99.1) of 20", "87.5", ">4.5<", ">454.5<", f"{run.name}: CLIP alone",
-        "stay 0 % of 9", "and 11 % of 9", "19 % of 48", f"{steps[0].said} +</span>",
-    ):  # fmt: skip
-        assert words in part, words
-    lone = replace(run, second_opinion=asked.second_opinion | {"control": None})
-    told = render_report([replace(results, runs=(lone, *results.runs[1:]))], 50)
-    assert "With a second opinion" in told and "Does it look" not in told
-    assert read_opinion(tmp_path / "nowhere") is None
 
 
 def test_many_methods_with_all_inits(tmp_path):

@@ -25,7 +25,6 @@ from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.settings import (
     LanguageModelSettings,
     OpenAISettings,
-    PictureModelSettings,
     VllmSettings,
 )
 from infopursuit.texts.checked_json import checked
@@ -55,8 +54,7 @@ OTHER_MODEL = "record it, or name another language model, or none"
 
 
 def open_language_model(
-    settings: LanguageModelSettings | PictureModelSettings,
-    vllm_engine: Mapping[str, Any] | None = None,
+    settings: LanguageModelSettings, vllm_engine: Mapping[str, Any] | None = None
 ) -> LanguageModel:
     """Return the backend that `settings` chooses."""
     if settings.backend == "recorded":
