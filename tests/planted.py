@@ -1,10 +1,18 @@
-"""Worlds whose truth is planted, for the tests of several packages, and what they are made of."""
+"""The world whose truth is planted, for the tests of all packages, and what it is made of.
+
+planted         embedded images of a few classes, and texts: one is true of each class, the
+                others are noise; as arrays
+write_planted   the same as files that the pipeline reads
+write_folder    photos of three colours in folders; PHOTO_TEXTS are texts about them
+params          a fixture: one run of the pipeline, a model and all that later stages read
+"""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -52,6 +60,72 @@ def split_columns(count: int, classes: Sequence[str]) -> dict[str, list]:
 
 def edited(params: Params, section: str, **values: object) -> Params:
     return params.model_copy(update={section: getattr(params, section).model_copy(update=values)})
+
+
+# Images of classes in planted directions, each named by one text.
+
+NAMES = ("cat", "dog", "emu", "fox", "gnu", "hen", "ibis", "jay")
+
+
+class Planted(NamedTuple):
+    """Images of c classes; text i < c is true of class i alone, the others are noise.
+
+    Attributes:
+        X, y: training images, and names of their classes.
+        X_test, y_test: others.
+        texts, embeddings: the texts.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    X_test: np.ndarray
+    y_test: np.ndarray
+    texts: list[str]
+    embeddings: np.ndarray
+
+
+def planted(
+    per_class: int = 40,
+    noise: float = 0.25,
+    seed: int = 0,
+    classes: int = 4,
+    width: int = 24,
+    others: int = 20,
+) -> Planted:
+    """Classes come in turn; all embeddings share a direction, as those of CLIP do."""
+    draw = np.random.default_rng(seed)
+    shared, directions = np.eye(width)[-1], np.eye(width)[:classes]
+    idle = draw.normal(size=(others, width))
+    idle[:, :classes] *= 0.1
+    embeddings = unit(np.concatenate([directions, unit(idle)]) + shared)
+
+    def images(seed: int) -> tuple[np.ndarray, np.ndarray]:
+        labels = np.arange(classes * per_class) % classes
+        noises = np.random.default_rng(seed).normal(size=(len(labels), width))
+        return unit(directions[labels] + shared + noise * noises), np.array(NAMES)[labels]
+
+    texts = [f"concept {i}" for i in range(classes)] + [f"noise {i}" for i in range(others)]
+    return Planted(*images(seed + 1), *images(seed + 2), texts, embeddings)
+
+
+def write_planted(folder: Path, data: Planted, tests: int, queries: int, clip: str) -> None:
+    """Write texts.parquet, images.parquet, classes.txt and dictionary.txt."""
+    names = list(dict.fromkeys(data.y))
+    rows = np.concatenate([data.X, data.X_test[:tests]])
+    of_rows = [*data.y, *data.y_test[:tests]]
+    texts = {"text": data.texts, "source": ["planted"] * len(data.texts)}
+    texts["embedding"] = data.embeddings
+    write_table(folder / "texts.parquet", EMBEDDED_TEXTS, texts, clip)
+    images = {
+        "id": [f"image {row}" for row in range(len(rows))],
+        "split": ["train"] * len(data.X) + ["test"] * tests,
+        "label": [names.index(name) for name in of_rows],
+        "class_name": of_rows,
+        "embedding": rows,
+    }
+    write_table(folder / "images.parquet", EMBEDDED_IMAGES, images, clip)
+    write_text_list(folder / "classes.txt", names)
+    write_text_list(folder / "dictionary.txt", data.texts[:queries])
 
 
 # Photos of three colours, and texts about them.

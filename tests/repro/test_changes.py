@@ -21,7 +21,7 @@ from tests.repro.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-LIST = "sign number 9\nsign number 3\nSIGN NUMBER 3\nsign number 11\n"
+LIST = "noise 1\nconcept 3\nCONCEPT 3\nnoise 3\n"
 
 
 def dataset(world: World) -> dict[str, Any]:
