@@ -19,7 +19,6 @@ from infopursuit_study.run_report.meaning_tables import (
     of_100,
     pairs_table,
     sentences,
-    truth_table,
     worst_rows,
 )
 from infopursuit_study.run_report.page import render_report
@@ -223,18 +222,6 @@ def test_worst_answers_have_question_answer_truth_and_effect(tmp_path) -> None:
 )
 def test_a_share_of_a_hundred_is_neither_none_nor_all_by_rounding(value, words) -> None:
     assert of_100(value) == words
-
-
-def test_truth_is_averaged_over_seeds(tmp_path) -> None:
-    table = truth_table(groups_of(read(tmp_path, ("fixed",), (1, 2), truth=True)))
-    assert table is not None
-    assert (table["phrases"], table["share_true"]) == ("134", "64.0")
-    assert table["rows"][0]["dictionary"] == ("1.5", "77.0", "77.0")
-    assert table["rows"][0]["phrases"] == ("64.0", "64.0", "64.0")
-    nothing = truth_table(groups_of(read(tmp_path / "none", ("fixed",), truth=True)))
-    assert nothing is not None
-    assert nothing["rows"][0]["dictionary"] == ("0", NOTHING, NOTHING), "names no attribute"
-    assert truth_table(groups_of(read(tmp_path / "unknown"))) is None
 
 
 def test_false_answers_and_switched_pairs(tmp_path) -> None:
