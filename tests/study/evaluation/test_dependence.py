@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch.nn import functional
 
-from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.pursuit.answers.rules import (
     AnswerRule,
@@ -124,11 +123,3 @@ def test_metrics_are_shares_of_all_images_whatever_the_batches(images: LabelledI
     assert metrics["asked_answers_changed_by_unasked"] == 0, "no query is left to replace"
     assert metrics["predictions_changed_by_unasked"] == 0
     assert metrics["answers_flipped_by_deletion"] > 0
-
-
-def test_one_image_alone_or_one_query_alone_is_refused(images: LabelledImages) -> None:
-    one = torch.tensor([0])
-    with pytest.raises(InputError, match=r"at least 2 images and 2 queries .* found 1 and 9"):
-        dependence_metrics(asking("minmax"), images.subset(one), torch.tensor([[0]]))
-    with pytest.raises(InputError, match="found 30 and 1"):
-        dependence_metrics(asking("minmax", 1), images, torch.zeros(N, 1, dtype=torch.long))
