@@ -188,12 +188,6 @@ def test_only_the_first_claims_count(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.plausible == pytest.approx(1.0)  # whiskers twice
 
 
-def test_without_a_judge_texts_are_counted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "BLOCK", 1)
-    found = count_claims(made(), np.arange(2.0)[:, None], np.array([0, 1]), None, ())
-    assert found == (None, None, None, 3.0, 3)
-
-
 @pytest.mark.parametrize(("values", "rows"), [(5, [1, 1]), (11, [1, 1]), (12, [2])])
 def test_explanations_that_are_held_at_once_have_no_more_values_than_allowed(
     monkeypatch: pytest.MonkeyPatch, values: int, rows: list[int]

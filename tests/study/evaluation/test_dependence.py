@@ -1,7 +1,6 @@
 """Dependence of answers on other queries, against loops over single images and queries."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 import torch
@@ -17,7 +16,7 @@ from infopursuit.pursuit.answers.rules import (
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
-from infopursuit_study.evaluation.dependence import deletion, dependence_metrics, spaced
+from infopursuit_study.evaluation.dependence import deletion, dependence_metrics
 
 N, K, D, C, T = 30, 9, 5, 3, 4
 
@@ -43,15 +42,6 @@ def test_a_min_max_answer_flips_where_the_highest_score_goes() -> None:
     scores = torch.tensor([[0.0, 0.4, 0.6, 1.0]])
     answering = MinMaxAnswers(unit(4, 1))
     assert deletion(answering, scores, torch.arange(4)).tolist() == [1, 0, 0, 1]
-
-
-@pytest.mark.parametrize(("k", "most"), [(5, 64), (64, 64), (824, 64), (65, 64), (7, 3)])
-def test_spaced_places_are_distinct_from_end_to_end(k: int, most: int) -> None:
-    found = spaced(k, most).tolist()
-    assert len(set(found)) == len(found) == min(k, most)
-    assert (found[0], found[-1]) == (0, k - 1)
-    gaps = [after - before for before, after in pairwise(found)]
-    assert max(gaps) - min(gaps) <= 1
 
 
 def asking(kind: str, k: int = K) -> Pursuit:
