@@ -13,9 +13,8 @@ from typing import IO
 import pytest
 
 from infopursuit.core.executors import RayCluster
-from tests.clip.conftest import image_table, tiny_clip
+from tests.clip.conftest import tiny_clip as tiny_clip
 
-__all__ = ["image_table", "tiny_clip"]
 
 ROOT = Path(__file__).parents[3]
 

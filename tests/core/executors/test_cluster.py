@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
-from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -18,12 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from ruamel.yaml import YAML
 
 from infopursuit import InformationPursuitClassifier
-from infopursuit.clip.embed_tables import Chunk, ChunkFolder
-from infopursuit.core.errors import InputError
 from infopursuit.core.executors import RayCluster, Workers, run_shards
 from infopursuit.pipeline.params import load_params
 from infopursuit.pursuit.naive_bayes.sharded_set import ShardedSet
@@ -31,10 +23,9 @@ from infopursuit.queries.generation import answer_prompts
 from infopursuit.queries.language_models import Sampling
 from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.settings import OpenAISettings
-from tests.clip.conftest import write_params
-from tests.core.executors.conftest import ROOT, TwoNodes
-from tests.core.executors.work import Doubled, SlowShards, Whereabouts
-from tests.datasets.images import encoded
+from tests.clip.conftest import write_params, write_universe
+from tests.core.executors.conftest import TwoNodes
+from tests.core.executors.work import SlowShards, Whereabouts
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
 from tests.stage_scripts import stage
 
@@ -67,19 +58,6 @@ def test_two_workers_on_two_nodes_do_every_shard_once_in_the_folder_of_the_proje
     assert [line for line in written.err.splitlines() if "Set ray log level" not in line] == []
 
 
-def test_an_input_error_of_a_worker_is_that_error_here(two_nodes: TwoNodes) -> None:
-    shards = [(number, "bad" if number == 3 else str(number)) for number in range(200)]
-    seen = []
-    with (
-        pytest.raises(InputError) as caught,
-        closing(run_shards(Doubled(0.01), shards, two_nodes.cluster())) as found,
-    ):
-        seen += found
-    assert str(caught.value) == "the shard 'bad' is bad: expected a good one"
-    assert caught.value.__cause__ is None
-    assert len(seen) < 100
-
-
 def set_params(folder: Path, **compute: object) -> None:
     """Other settings of `compute`, and texts dropped that are alike."""
     yaml = YAML()
@@ -93,54 +71,21 @@ def on_ray(two_nodes: TwoNodes) -> dict[str, Any]:
     return {"engine": "ray", "ray": asdict(two_nodes.cluster())}
 
 
-def test_images_killed_on_a_cluster_resume_without_it_to_the_same_bytes(
-    two_nodes: TwoNodes,
-    tiny_clip: Path,
-    image_table: Callable[..., Path],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_the_universe_has_the_same_bytes_with_either_engine(
+    two_nodes: TwoNodes, tiny_clip: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    count, chunks = 640, 80
-    images = image_table(count, image=[encoded(row) if row != 13 else b"" for row in range(count)])
-    for name in ("whole", "killed"):
+    texts = [f"thing {number}" for number in range(60)] + ["Thing 3", "THING 4"]
+    for name, compute in (("local", {}), ("ray", on_ray(two_nodes))):
         (tmp_path / name).mkdir()
-        write_params(tmp_path / name, tiny_clip, images)
-        # Chunks are those of a number of threads, which the frame of a stage sets.
-        set_params(tmp_path / name, threads=torch.get_num_threads())
-    monkeypatch.chdir(tmp_path / "whole")
-    main = stage("embed_images")
-    assert main(load_params(), "menagerie") == (count, count - 1)
-
-    set_params(tmp_path / "killed", **on_ray(two_nodes))
-    command = [sys.executable, ROOT / "stages" / "embed_images.py", "--dataset", "menagerie"]
-    scratch = tmp_path / "killed" / ".scratch" / "embed" / "images-menagerie"
-    with subprocess.Popen(command, cwd=tmp_path / "killed", stderr=subprocess.PIPE) as process:
-        while process.poll() is None and len(list(scratch.glob("*/*.parquet"))) < chunks // 3:
-            time.sleep(0.001)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, process.stderr and process.stderr.read()
-    kept = len(list(scratch.glob("*/*.parquet")))
-    assert chunks // 3 <= kept < chunks
-    assert not (tmp_path / "killed" / "artifacts" / "images" / "menagerie.parquet").exists()
-
-    set_params(tmp_path / "killed", engine="local")
-    monkeypatch.chdir(tmp_path / "killed")
-    added: list[int] = []
-    add = ChunkFolder.add
-
-    def watched(folder: ChunkFolder, index: int, chunk: Chunk) -> None:
-        added.append(index)
-        add(folder, index, chunk)
-
-    monkeypatch.setattr(ChunkFolder, "add", watched)
-    assert main(load_params(), "menagerie") == (count, count - 1)
-    assert len(added) == chunks - kept
-    assert not scratch.exists()
-    files = sorted((tmp_path / "whole" / "artifacts" / "images").iterdir())
-    assert len(files) == 4
-    for file in files:
-        other = tmp_path / "killed" / "artifacts" / "images" / file.name
-        assert other.read_bytes() == file.read_bytes(), file.name
+        monkeypatch.chdir(tmp_path / name)
+        write_params(Path(), tiny_clip, tmp_path / "images.parquet")
+        set_params(Path(), **compute)
+        write_universe(texts, ["hence", "idea"])
+        assert stage("embed_universe")(load_params()) == (64, 62)
+    for name in ("embeddings", "control_embeddings"):
+        file = Path("artifacts/universe") / f"{name}.parquet"
+        assert file.read_bytes() == (tmp_path / "local" / file).read_bytes(), name
+    assert not any((tmp_path / "ray" / ".scratch" / "embed").iterdir())
 
 
 def test_nothing_is_lost_or_doubled_when_a_node_is_killed(
