@@ -15,7 +15,6 @@ import pytest
 from infopursuit.core.executors import RayCluster
 from tests.clip.conftest import tiny_clip as tiny_clip
 
-
 ROOT = Path(__file__).parents[3]
 
 
