@@ -5,7 +5,7 @@
 Every test image is asked once. Truth and sense are measured by the judge's table and the strict
 list of the data set; without them by its knowledge table. That is not an independent source: the
 file says which one it was. Writes artifacts/evaluation/RUN.json and the folder RUN (curves,
-predictions), artifacts/meaning/RUN.json and the folder RUN (the worst answers, with pictures).
+predictions), and artifacts/meaning/RUN.json.
 """
 
 from __future__ import annotations
@@ -13,35 +13,27 @@ from __future__ import annotations
 from infopursuit.core.stage import SCRATCH, RowCounts, run
 
 import logging
-from itertools import chain
 
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images, load_training
-from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
-from infopursuit.estimators.places import why_none
 from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.evaluation.accuracy import evaluate, write_evaluation
-from infopursuit_study.evaluation.chosen_images import load_pictures, spread_rows
 from infopursuit_study.evaluation.files import write_json
-from infopursuit_study.meaning.covering import covering
 from infopursuit_study.meaning.judgements import by_people, read_judgements, read_people
 from infopursuit_study.meaning.measures import measure_meaning
-from infopursuit_study.meaning.worst_answers import write_worst
 
 logger = logging.getLogger("infopursuit")
 
-# Test pictures in which the places of answers are covered.
-COVERED = 64
-
 
 class Settings(Section):
-    datasets: Datasets
+    """What this stage reads of params.yaml."""
+
     evaluate: EvaluateSettings
     explain: ExplainSettings
     max_images: Positive
@@ -59,45 +51,26 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
 
     found = evaluate(model.pursuit_, test, run_of.budget, settings.evaluate, stop)
     metrics = {**found.metrics, "selected_on": run_of.select_on}
-    chosen = settings.datasets[dataset]
     universe = TextTable.from_parquet(paths.UNIVERSE, SCRATCH / "universe")
-    meaning = measure_meaning(
+    figures = measure_meaning(
         model,
         found.opening,
         load_training(images, run_of.validation_fraction, seed, most)[0],
         test,
         universe,
-        read_judgements(chosen, dataset, model, universe),
-        stop,
+        read_judgements(dataset, universe),
         seed,
     )
     for what in ("truth", "sense"):
-        by = meaning.figures[what] and meaning.figures[what]["by"]
+        by = figures[what] and figures[what]["by"]
         if by is None:
             logger.info("%s of %s: there is no table of what is true of the classes", what, name)
         elif by == "knowledge":
             logger.info("%s of %s: by the knowledge table, which is not independent", what, name)
-    no_places = why_none(model)
-    if no_places is not None:
-        logger.info("%s: answers have no places in pictures: %s", name, no_places)
 
     write_evaluation(paths.evaluation(name), test, found)
-    ids = {"worst": [answer.image for answer in meaning.worst]}
-    if no_places is None:
-        spread = spread_rows(test.labels.numpy(), found.predicted, COVERED)
-        ids["covered"] = [test.ids[row] for row in spread]
-    # Read at once: to find the pictures of a data set takes longer than to read them.
-    pictures = load_pictures(
-        chosen.images, test.class_names, list(dict.fromkeys(chain(*ids.values())))
-    )
-    covered = None
-    if pictures and no_places is None:
-        some = [pictures[image] for image in ids["covered"]]
-        covered = covering(model, some, stop, seed)._asdict()
     people = by_people(model, test, read_people(dataset))
-    figures = {**meaning.figures, "covered": covered, "people": people}
-    write_json(paths.meaning(name, ".json"), figures)
-    write_worst(paths.meaning(name), meaning.worst, pictures)
+    write_json(paths.meaning(name, ".json"), {**figures, "people": people})
     write_json(paths.evaluation(name, ".json"), metrics)
     return RowCounts(read=len(test.ids), written=len(test.ids))
 

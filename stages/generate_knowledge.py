@@ -40,7 +40,8 @@ from infopursuit.queries.language_models import (
 from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
-from infopursuit.texts.knowledge_files import is_prompt, knowledge_of_universe
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_files import is_prompt, knowledge_of_classes
 from infopursuit.texts.knowledge_tables import write_knowledge
 from infopursuit.texts.normalization import distinct
 
@@ -64,7 +65,9 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         knowledge, rejected, asked = ask(settings, dataset, classes, texts)
         counts |= asked
     else:
-        knowledge = knowledge_of_universe(chosen.knowledge, classes, texts)
+        told = knowledge_of_classes(chosen.knowledge, classes)
+        values = told.for_classes_and_texts(classes, texts)
+        knowledge = KnowledgeTable(tuple(classes), tuple(texts), values)
     counts["values"] = knowledge.counts()
     write_knowledge(paths.knowledge(dataset), knowledge)
     write_table(paths.KNOWLEDGE / f"{dataset}.rejected.parquet", REJECTED_KNOWLEDGE, rejected)

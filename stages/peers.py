@@ -17,7 +17,6 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
-from infopursuit.texts.knowledge_lists import read_judge
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.comparison.entries import ENTRIES, Task
@@ -45,7 +44,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     names = load_class_embeddings(classes)
     words = TextTable.from_parquet(paths.CONTROL)
     knowledge = read_knowledge(known)
-    judged = read_judge(judge, train.class_names, universe.texts)
+    judged = read_knowledge(judge)
     sources = universe.sources_of(universe.texts)
     listed = tuple(
         text for text in universe.texts if f"dictionary/{dataset}" in sources[text].split(",")

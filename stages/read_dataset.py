@@ -3,22 +3,22 @@
     python stages/read_dataset.py --dataset food10
 
 Writes artifacts/classes/DATASET.txt, one name a line in the order of the labels, and the judge's
-table and the strict list as they were given: artifacts/judgements/DATASET.judge.jsonl and
-DATASET.strict.jsonl; and what people say of single images: artifacts/annotations/DATASET.csv.
+table and the strict list: artifacts/judgements/DATASET.judge.parquet and DATASET.strict.parquet;
+and what people say of single images: artifacts/annotations/DATASET.csv.
 """
 
 from infopursuit.core.stage import RowCounts, run
 
 import logging
-from pathlib import Path
 
-from infopursuit.core.files import write_text, write_text_list
+from infopursuit.core.files import write_text_list
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.settings import Datasets
 from infopursuit.pipeline import paths
 from infopursuit.texts.annotations import read_annotations, write_annotations
-from infopursuit.texts.knowledge_lists import read_judge, read_strict
+from infopursuit.texts.knowledge_files import knowledge_of_classes
+from infopursuit.texts.knowledge_tables import write_knowledge
 
 logger = logging.getLogger("infopursuit")
 
@@ -33,16 +33,12 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     classes = read_class_names(chosen.classes)
     write_text_list(paths.classes(dataset), classes)
     rows = len(classes)
-    for what, path, read in (
-        ("judge", chosen.judge, read_judge),
-        ("strict", chosen.strict, read_strict),
-    ):
-        texts = read(path, classes).texts
-        if not texts:
+    for what, path in (("judge", chosen.judge), ("strict", chosen.strict)):
+        table = knowledge_of_classes(path, classes)
+        if not table.texts:
             logger.info("no %s for %s: measured by the knowledge table instead", what, dataset)
-        content = Path(path).read_text(encoding="utf-8")
-        write_text(paths.judgements(dataset, what), content)
-        rows += len(texts)
+        write_knowledge(paths.judgements(dataset, what), table)
+        rows += len(table.texts)
     said = read_annotations(chosen.annotations)
     write_annotations(paths.people(dataset), said)
     rows += len(said.rows)

@@ -207,7 +207,7 @@ def write_class_embeddings(embeddings: np.ndarray) -> None:
 
 def with_files(params: Params, **files: str) -> Params:
     """The same with other files of the data set, and its judgements read."""
-    nothing = str(ROOT / "params/no_knowledge.jsonl")
+    nothing = str(ROOT / "params/no_knowledge.csv")
     classes = "artifacts/classes/menagerie.txt"
     sources = {
         "judge": nothing,

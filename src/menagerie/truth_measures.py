@@ -12,10 +12,7 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.estimators.sense import hard_answers
 from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.evaluation.agreement import (
@@ -26,9 +23,7 @@ from infopursuit_study.evaluation.agreement import (
     count_answers,
     mean_shares,
 )
-from infopursuit_study.evaluation.measurement import FIRST
 from infopursuit_study.meaning.measures import rule_of_texts
-from infopursuit_study.meaning.worst_answers import FalseAnswer, worst_answers
 from menagerie.counterfactuals import SwitchedPairs
 from menagerie.switch_measures import SwitchMeasures, switch_measures
 from menagerie.truths import CLAIMS
@@ -112,29 +107,6 @@ def truth_measures(
     return TruthMeasures(
         count_answers(answers, truth),
         switch_measures(pairs, claims, scores[:, of.places].cpu().numpy(), of_pairs),
-    )
-
-
-def worst_in_pictures(
-    pursuit: Pursuit,
-    test: LabelledImages,
-    of: ClaimsOfRule,
-    truth: Bool[np.ndarray, "n q"],
-    stop: StoppingRule,
-) -> list[FalseAnswer]:
-    """Return the worst answers of a run, by what is true of each of n pictures."""
-    known = np.full((len(test.ids), len(pursuit.queries)), np.nan)
-    known[:, of.places] = truth
-    budget = min(FIRST, len(pursuit.queries))
-    rolled = hard_answers(pursuit.roll_out(test.embeddings.to(pursuit.device), budget))
-    return worst_answers(
-        rolled,
-        stop.steps(rolled.posteriors)[0].cpu().numpy(),
-        {"pictures": known},
-        test.labels.numpy(),
-        test.ids,
-        test.class_names,
-        pursuit.queries,
     )
 
 

@@ -3,7 +3,7 @@
     python stages/menagerie/truth.py --dataset menagerie --init llm --method alternating --seed 0
 
 Writes, next to the run's other measures, RUN.truth.json (figures), RUN.truth.csv (each query),
-RUN.first_ten.csv (each question asked first) and the folder RUN.worst (the worst answers).
+and RUN.first_ten.csv (each question asked first).
 """
 
 from __future__ import annotations
@@ -17,14 +17,11 @@ from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images, load_training
-from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import ExplainSettings
-from infopursuit_study.evaluation.chosen_images import load_pictures
 from infopursuit_study.evaluation.files import write_json
-from infopursuit_study.meaning.worst_answers import write_worst
 from menagerie.counterfactuals import load_pairs
 from menagerie.embedded_pairs import load_pair_embeddings
 from menagerie.first_questions import (
@@ -42,7 +39,6 @@ from menagerie.truth_measures import (
     rule_of_all_phrases,
     truth_measures,
     truth_metrics,
-    worst_in_pictures,
 )
 from menagerie.truths import CLAIMS, claims_truth
 
@@ -50,7 +46,6 @@ from menagerie.truths import CLAIMS, claims_truth
 class Settings(Section):
     """What this stage reads of params.yaml."""
 
-    datasets: Datasets
     explain: ExplainSettings
     compute: ComputeSettings
 
@@ -90,9 +85,6 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     queries = dictionary.queries
     first_ten = first_question_measures(asked, queries, truth[sample])
     first_rows = asked_rows(asked, shown.ids, queries, truth[sample])
-    worst = worst_in_pictures(pursuit, test, dictionary, truth, stop)
-    shown_ids = [answer.image for answer in worst]
-    pictures = load_pictures(settings.datasets[dataset].images, test.class_names, shown_ids)
 
     rows = query_rows(named, measured)
     write_json(
@@ -100,7 +92,6 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     )
     write_csv(paths.evaluation(name, ".truth.csv"), QUERY_COLUMNS, rows)
     write_csv(paths.evaluation(name, ".first_ten.csv"), ASKED_COLUMNS, first_rows)
-    write_worst(paths.evaluation(name, ".worst"), worst, pictures)
     return RowCounts(read=len(test.ids) + len(pair_images), written=len(rows) + len(first_rows))
 
 

@@ -33,7 +33,7 @@ def lines(true: list[int], sometimes: list[int]) -> str:
 
 
 def reply(prompt: str) -> str:
-    """Answer each of the three prompts from the table above."""
+    """Answer both prompts from the table above."""
     last = prompt.strip().splitlines()[-1]
     block = prompt.rsplit("\n\n", 2)[1]
     named = [re.sub(r"^\d+\. ", "", line) for line in block.splitlines()[1:]]
@@ -44,9 +44,6 @@ def reply(prompt: str) -> str:
             [i for i, text in numbered if text in TRUE[name]],
             [i for i, text in numbered if text in SOMETIMES[name]],
         )
-    if last.startswith("Question about: "):
-        text = last.removeprefix("Question about: ")
-        return lines([i for i, name in enumerate(named, start=1) if text in TRUE[name]], [])
     return "\n".join(f"{i}. {text}" for i, text in enumerate(ASKED, start=1))
 
 
@@ -67,9 +64,7 @@ def arguments(tmp_path: Path, tiny_clip: Path) -> list[Any]:
     ]  # fmt: skip
 
 
-def test_one_command_asks_fits_and_judges(
-    run: Callable, tmp_path: Path, arguments: list[Any]
-) -> None:
+def test_one_command_asks_and_fits(run: Callable, tmp_path: Path, arguments: list[Any]) -> None:
     with serving(lambda request: completion(reply(prompt_of(request)))) as (url, requests):
         llm = ["--llm", url, "--llm-model", "some"]
         status, _, log = run(*arguments, *llm)
@@ -77,9 +72,9 @@ def test_one_command_asks_fits_and_judges(
         asked = len(requests)
         assert run(*arguments, *llm)[0] == 0  # nothing is asked twice
         assert len(requests) == asked
-    # One prompt for questions, one for each class, one for each question that was chosen.
-    assert "asked at most 32 times (questions 4, knowledge 12, judge 16), 8 times if all" in log
-    assert asked == 8
+    # One prompt for questions, one for each class.
+    assert "asked at most 16 times (questions 4, knowledge 12), 4 times if all" in log
+    assert asked == 4
     model = infopursuit.load(tmp_path / "model")
     assert list((tmp_path / "model" / "answers").rglob("*.jsonl"))
     known = model.knowledge_
@@ -91,14 +86,6 @@ def test_one_command_asks_fits_and_judges(
             1.0 if text in TRUE[name] else 0.5 if text in SOMETIMES[name] else 0.0
             for name in sorted(TRUE)
         ]
-    assert re.search(r"knowledge: \d of 4 questions are true of a class, without it \d of 4;", log)
-    judgement = model.judgement_
-    assert judgement is not None
-    assert judgement.texts == model.queries_
-    sensible = sum(any(text in texts for texts in TRUE.values()) for text in model.queries_)
-    assert f"judge: {sensible} of 4 questions" in log
-    assert "a reader of the words alone is right in" in log
-    assert model.provenance_["sense"]["plausible"] == pytest.approx(sensible / 4)
 
 
 def test_a_stopped_fit_goes_on_where_it_was(
@@ -106,12 +93,12 @@ def test_a_stopped_fit_goes_on_where_it_was(
 ) -> None:
     broken = True
 
-    def until_the_judge(request: dict[str, Any]) -> Any:
-        if broken and "Question about: " in prompt_of(request):
+    def until_the_last(request: dict[str, Any]) -> Any:
+        if broken and prompt_of(request).strip().endswith("Class: red"):
             return 500, {}
         return completion(reply(prompt_of(request)))
 
-    with serving(until_the_judge) as (url, requests):
+    with serving(until_the_last) as (url, requests):
         llm = ["--llm", url, "--llm-model", "some"]
         status, _, log = run(*arguments, *llm)
         assert status == 1
@@ -119,10 +106,10 @@ def test_a_stopped_fit_goes_on_where_it_was(
         broken = False
         before = len(requests)
         assert run(*arguments, *llm)[0] == 0
-        assert all("Question about: " in prompt_of(each) for each in requests[before:])
+        assert len(requests) == before + 1
 
 
-def test_recorded_knowledge_is_used_without_recorded_questions_and_judge(
+def test_recorded_knowledge_is_used_without_recorded_questions(
     run: Callable, tmp_path: Path, arguments: list[Any]
 ) -> None:
     known = {"red": "true: 1\nsometimes: none", "green": "true: none\nsometimes: 2"}
@@ -135,24 +122,22 @@ def test_recorded_knowledge_is_used_without_recorded_questions_and_judge(
         ],
     )
     status, _, log = run(*arguments, "--llm", f"recorded:{tmp_path / 'recorded.jsonl'}")
-    assert status == 1, "the judgement is missing"
+    assert status == 0, log
     assert "no answer is recorded about queries for classes such as 'blue, green, red'" in log
     assert "about 1 of 3 classes ('blue') and" in log
-    assert re.search(r"its judgement is left out: .*which classes texts are true of", log)
     table = infopursuit.load(tmp_path / "model").knowledge_
     assert table is not None
     values = table.for_classes_and_texts(["red", "green", "blue"], PHOTO_TEXTS[:2])
     np.testing.assert_array_equal(values, [[1, 0], [0, 0.5], [np.nan, np.nan]])
 
 
-@pytest.mark.parametrize("useful", ["knowledge", "questions", "questions knowledge"])
+@pytest.mark.parametrize("useful", ["knowledge", "questions"])
 def test_answers_of_no_use_end_the_asking_and_keep_the_draft(
     run: Callable, tmp_path: Path, arguments: list[Any], useful: str
 ) -> None:
     def thinking(request: dict[str, Any]) -> Any:
         prompt = prompt_of(request)
         kind = "questions" if "true:" not in prompt else "knowledge"
-        kind = kind if "Question about: " not in prompt else "judge"
         if request["body"].get("reasoning_effort") == "none" or kind in useful.split():
             return completion(reply(prompt))
         message = {"content": "", "reasoning": "The user wants two lines. " * 20}
@@ -166,16 +151,14 @@ def test_answers_of_no_use_end_the_asking_and_keep_the_draft(
         assert len(requests) <= int(most.replace(",", ""))
         assert status == 1
         assert re.search(r"no more, .*(reasoning|truncated).*'length'.*--llm-option", log)
-        assert "judge: " not in log
         model = infopursuit.load(tmp_path / "model")
-        assert model.judgement_ is None
         assert "<think>" in model.provenance_["language_model"]["of_no_use"]
-        by_clip = "CLIP drafted what is true" in log
-        assert by_clip == (model.provenance_.get("knowledge") == "clip") == ("s k" not in useful)
+        assert "CLIP drafted what is true" in log
+        assert model.provenance_["knowledge"] == "clip"
         assert run(*without_texts, *llm, "--llm-option", "reasoning_effort=none")[0] == 0
         assert requests[-1]["body"]["reasoning_effort"] == "none"
     model = infopursuit.load(tmp_path / "model")
-    assert model.judgement_ is not None and "of_no_use" not in model.provenance_["language_model"]
+    assert "of_no_use" not in model.provenance_["language_model"]
 
 
 def test_an_edited_table_is_read_back(run: Callable, tmp_path: Path, arguments: list[Any]) -> None:
@@ -217,33 +200,32 @@ def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None
             "--out", tmp_path / "model", "--llm", url, "--llm-model", "some",
         )  # fmt: skip
     assert status == 0, log
-    assert "asked at most 24 times (knowledge 12, judge 12), 6 times if all" in log
-    assert len(requests) == 6
+    assert "asked at most 12 times (knowledge 12), 3 times if all" in log
+    assert len(requests) == 3
     assert set(infopursuit.load(tmp_path / "model").queries_) == {"red", "green grass", "blue sky"}
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "word"),
     [
-        (["--llm", "localhost:11434"], "expected http://"),
-        (["--llm", "http://127.0.0.1:1/v1"], "the name of the model is missing"),
-        (["--llm", "vllm:some/model"], "which .* does not have"),
-        (["--llm", "recorded:none.jsonl", "--llm-model", "some"], "names its model"),
+        (["--llm", "localhost:11434"], "http://"),
+        (["--llm", "http://127.0.0.1:1/v1"], "name"),
+        (["--llm", "vllm:some/model"], "vllm"),
+        (["--llm", "recorded:none.jsonl", "--llm-model", "some"], "model"),
         (
             ["--llm", "http://a/v1", "--llm-model", "b", "--llm-option", "requests_at_once=0"],
-            "requests_at_once: .* equal to 1, found 0; a setting of the server",
+            "requests_at_once",
         ),
-        (["--llm-model", "some"], "--llm-model: expected it with --llm"),
-        (["--llm-option", "a=b"], "--llm-option: expected it with --llm"),
-        (["--llm", "http://a/v1", "--llm-model", "b", "--knowledge", "k.csv"], "expected one of"),
+        (["--llm-model", "some"], "--llm"),
+        (["--llm-option", "a=b"], "--llm"),
+        (["--llm", "http://a/v1", "--llm-model", "b", "--knowledge", "k.csv"], "--knowledge"),
     ],
 )
 def test_mistakes_come_before_any_work(
-    run: Callable, arguments: list[Any], options: list[str], message: str
+    run: Callable, arguments: list[Any], options: list[str], word: str
 ) -> None:
     status, _, log = run(*arguments, *options)
-    assert status == 1
-    assert re.search(message, log)
+    assert (status, word in log) == (1, True), log
 
 
 def test_candidates_are_those_that_images_make(

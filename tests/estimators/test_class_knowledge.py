@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -163,16 +162,6 @@ def test_what_texts_are_true_of() -> None:
     assert np.array_equal(found, np.array(expected), equal_nan=True)
 
 
-def test_a_table_that_names_classes_and_texts_is_put_in_order(world: World) -> None:
-    classes = np.array(sorted(CLASSES))
-    values = table(world)
-    shuffled = KnowledgeTable(
-        tuple(classes[::-1]), tuple(reversed(world.texts)), values[::-1, ::-1].copy()
-    )
-    found = ClassKnowledge(shuffled, classes, world.texts)
-    assert np.array_equal(found.values.numpy(), values)
-
-
 def test_a_table_of_other_classes_or_texts_is_told(world: World, tmp_path: Path) -> None:
     classes, texts = tuple(sorted(CLASSES)), tuple(world.texts)
     whole = KnowledgeTable(classes, texts, table(world))
@@ -192,18 +181,11 @@ def test_a_table_of_other_classes_or_texts_is_told(world: World, tmp_path: Path)
     ]:
         with pytest.raises(InputError, match=message):
             world.fitted(knowledge=KnowledgeTable(tuple(others), tuple(words), table(world)))
-    listed = (
-        {"complete": True},
-        *({"class": name, "yes": [texts[0]], "sometimes": []} for name in classes),
-    )
-    complete = tmp_path / "complete.jsonl"
-    complete.write_text("".join(json.dumps(line) + "\n" for line in listed))
-    world.fitted(knowledge=complete)  # without a warning
     few = KnowledgeTable((*capital[:3], classes[3]), texts, table(world))
     with pytest.warns(UserWarning, match="names 1 of 4 classes and .* expected most"):
         world.fitted(knowledge=few)
-    nothing = tmp_path / "nothing.jsonl"
-    nothing.write_text('{"complete": false}\n')
+    nothing = tmp_path / "nothing.csv"
+    nothing.write_text("class\n")
     assert world.fitted(knowledge=nothing).queries_ == world.fitted().queries_
 
 
@@ -257,15 +239,6 @@ def test_the_model_says_which_questions_are_certified(world: World) -> None:
     contradicted = world.fitted(knowledge=1 - table(world), queries=list(PROPERTIES))
     worth = contradicted.pursuit_.querier.query_weights
     assert worth.tolist() == pytest.approx([UNEXPLAINED] * len(PROPERTIES))
-
-
-def test_a_model_with_knowledge_is_saved_without_the_table(world: World, tmp_path) -> None:
-    model = world.fitted(knowledge=table(world), n_queries=8)
-    model.save(tmp_path / "model")
-    again = infopursuit.load(tmp_path / "model")
-    assert again.knowledge is None
-    assert np.array_equal(again.predict_proba(world.unseen), model.predict_proba(world.unseen))
-    assert np.array_equal(clone(model).knowledge, table(world))
 
 
 def test_the_clip_drafts_the_table(tmp_path: Path) -> None:
@@ -370,14 +343,11 @@ def test_what_no_class_can_be_is_not_true_and_hardly_asked(tmp_path: Path) -> No
 
 
 def test_a_malformed_table_is_refused(world: World) -> None:
-    for word in ("wordnet", "CLIP"):
-        with pytest.raises(InputError, match=f"knowledge '{word}': expected clip to let .* file"):
-            world.fitted(knowledge=word)
-    with pytest.raises(InputError, match=r"knowledge has the shape \(4, 2\); expected \(4, "):
-        world.fitted(knowledge=np.zeros((4, 2)))
     bad = table(world)
     bad[1, 2] = 1.5
-    with pytest.raises(InputError, match=r"knowledge: 1\.5 for the class .* and the text 'long"):
-        world.fitted(knowledge=bad)
-    with pytest.raises(InputError, match="knowledge is about texts"):
+    none = {"wordnet": "clip", "CLIP": "clip"}
+    for given, word in (*none.items(), (np.zeros((4, 2)), "shape"), (bad, "1.5")):
+        with pytest.raises(InputError, match=word):
+            world.fitted(knowledge=given)
+    with pytest.raises(InputError, match="texts"):
         infopursuit.InformationPursuitClassifier(knowledge=bad).fit(world.X, world.y)

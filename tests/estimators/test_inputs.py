@@ -71,12 +71,6 @@ def test_labels_of_any_kind(world: World, model, convert: Callable) -> None:
     assert np.array_equal(fresh.predict_proba(world.unseen), model.predict_proba(world.unseen))
 
 
-def test_labels_and_texts_from_torch_and_polars(world: World) -> None:
-    labels = torch.from_numpy((world.y == "zebra").astype(int))
-    model = world.unfitted(texts=pl.Series(world.texts)).fit(world.X, labels)
-    assert list(model.classes_) == [0, 1]
-
-
 def test_columns_of_a_frame_must_be_the_same(world: World) -> None:
     names = [f"d{number}" for number in range(world.X.shape[1])]
     model = world.unfitted().fit(pd.DataFrame(world.X, columns=names), world.y)
@@ -107,139 +101,97 @@ def bad(rows: np.ndarray, row: int, value: float) -> np.ndarray:
     return rows
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
-def test_rows_without_a_direction_are_refused(world: World, model, value: float) -> None:
-    with pytest.raises(InputError, match="X: row 3 is NaN, infinite or all zeros"):
-        model.explain(bad(world.unseen, 3, value))
-    with pytest.raises(InputError, match="X: row 5 is NaN"):
-        world.unfitted().fit(bad(world.X, 5, value), world.y)
-    with pytest.raises(InputError, match="text_embeddings: row 2 is NaN"):
-        world.fitted(text_embeddings=bad(world.embeddings, 2, value))
-
-
-def test_rows_that_do_not_fit_a_model_are_refused(world: World, model) -> None:
-    with pytest.raises(InputError, match=r"X has 47 columns; .* width 48"):
-        model.predict(unit(world.unseen[:, 1:]))
-    with pytest.raises(InputError, match="1 names for 3 images"):
-        model.explain(world.unseen[:3], names=["one"])
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
-        world.unfitted().fit(world.X, world.y[:-1])
-    for rows in ([["a", "b"]], np.array([1 + 2j]), torch.zeros(2, 48, dtype=torch.long)):
-        with pytest.raises(InputError, match="expected"):
-            model.predict(rows)
-    rows_of_objects = np.array([*world.unseen[:2], None], dtype=object)[:2]
-    for rows, message in (
-        (csr_matrix(world.unseen[:2]), r"X: found a sparse matrix; .*toarray"),
-        (rows_of_objects, r"X: found an array of objects; .*np\.stack"),
-    ):
-        with pytest.raises(InputError, match=message):
-            world.unfitted().fit(rows, world.y[:2])
-    with pytest.raises(InputError, match="rows of several lengths"):
-        world.fitted(text_embeddings=[[1.0, 0.0], [1.0]])
-    with pytest.raises(InputError, match="is a string; expected a list of pictures"):
-        model.explain("photo.png")
-    for pictures in (["photo.png"], [Path("photo.png")], b"GIF", np.zeros((2, 8, 8, 3), np.uint8)):
-        with pytest.raises(InputError, match="does not know where its CLIP is"):
-            model.explain(pictures)
-
-
 THREE = np.eye(3, 48, dtype=np.float32)
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("settings", "word"),
     [
-        ({"texts": "four legs"}, "texts is 'four legs'; expected a list"),
-        ({"texts": 3}, "texts is 3; expected a list"),
-        ({"texts": []}, "texts is empty"),
-        ({"texts": ["a", "b", "a"], "text_embeddings": THREE}, "row 2 repeats 'a' of row 0"),
-        ({"texts": ["a", None, "b"], "text_embeddings": THREE}, "row 1 is None"),
-        ({"texts": ["a", " ", "b"], "text_embeddings": THREE}, "row 1 is ' '"),
-        ({"text_embeddings": THREE}, "3 rows for 20 texts"),
-        ({"text_embeddings": np.eye(20, 40)}, "X has 48 columns and text_embeddings 40"),
-        ({"text_embeddings": None}, "text_embeddings is missing"),
-        ({"texts": None}, "text_embeddings come without texts"),
-        ({"n_queries": 0}, "n_queries is 0; expected a whole number from 1 on"),
-        pytest.param(
-            {"n_queries": 2.5}, "n_queries is 2.5; expected a whole number", marks=UNTYPED
-        ),
-        ({"rates": "maybe"}, "rates is 'maybe'"),
-        ({"validation_fraction": 1}, "validation_fraction is 1"),
-        ({"stop": 0.9}, "stop is 0.9; expected a StoppingRule"),
-        ({"rates": "grouped"}, "rates is 'grouped'; expected 'auto', 'counted', "),
-        ({"queries": "four legs"}, "expected a list of queries"),
-        ({"queries": []}, "expected a list of queries"),
-        ({"queries": ["webbed foot"]}, r"'webbed foot' is not .*'webbed feet'"),
-        ({"queries": ["striped coat", "striped coat"]}, "'striped coat' is there twice"),
-        ({"ban": "legs"}, "ban is the string 'legs'"),
-        ({"ban": ["legs"], "queries": ["four legs"]}, "'four legs' is banned"),
-        ({"ban": ["legs"], "first_query": "four legs"}, "first_query: 'four legs' is banned"),
-        ({"first_query": "nothing"}, "'nothing' is not among the texts"),
-        ({"first_query": "nothing 3", "queries": ["four legs"]}, "not one of the given queries"),
-        ({"keep": "nothing 3"}, "keep is the string 'nothing 3'; expected a list"),
-        ({"keep": ["nothing"]}, "'nothing' is not among the texts"),
-        ({"keep": ["four legs"], "ban": ["legs"]}, "keep: 'four legs' is banned"),
-        ({"keep": ["nothing 3"], "queries": ["four legs"]}, "not one of the given queries"),
-        ({"keep": ["nothing 1", "nothing 3"], "n_queries": 1}, "are 2 questions; .* k = 1"),
+        ({"texts": "four legs"}, "list"),
+        ({"texts": ["a", "b", "a"], "text_embeddings": THREE}, "repeats"),
+        ({"text_embeddings": THREE}, "3 rows"),
+        ({"text_embeddings": np.eye(20, 40)}, "40"),
+        ({"text_embeddings": None}, "missing"),
+        ({"text_embeddings": [[1.0, 0.0], [1.0]]}, "lengths"),
+        ({"texts": None}, "without texts"),
+        ({"n_queries": 0}, "n_queries"),
+        pytest.param({"n_queries": 2.5}, "n_queries", marks=UNTYPED),
+        ({"validation_fraction": 1}, "validation_fraction"),
+        ({"stop": 0.9}, "StoppingRule"),
+        ({"rates": "grouped"}, "rates"),
+        ({"queries": "four legs"}, "list"),
+        ({"queries": []}, "list"),
+        ({"queries": ["webbed foot"]}, "'webbed feet'"),
+        ({"ban": "legs"}, "ban"),
+        ({"ban": ["legs"], "queries": ["four legs"]}, "banned"),
+        ({"ban": ["legs"], "first_query": "four legs"}, "first_query"),
+        ({"first_query": "nothing"}, "nothing"),
+        ({"first_query": "nothing 3", "queries": ["four legs"]}, "nothing 3"),
+        ({"keep": "nothing 3"}, "keep"),
+        ({"keep": ["four legs"], "ban": ["legs"]}, "keep"),
+        ({"keep": ["nothing 1", "nothing 3"], "n_queries": 1}, "k = 1"),
     ],
 )
-def test_bad_settings_are_refused_in_fit(world: World, settings: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_settings_are_refused_in_fit(world: World, settings: dict, word: str) -> None:
+    with pytest.raises(InputError, match=word):
         world.fitted(**settings)
 
 
+PIECES = np.array([*np.eye(2, 48), None], dtype=object)[:2]
+
+
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "word"),
     [
-        (lambda m, x: m.predict(x, StoppingRule(1.5)), r"stop at probability 1\.5"),
-        (lambda m, x: m.roll_out(x, budget=7), "a budget of 7 queries; expected 0 to 6"),
-        (lambda m, x: m.without("four leg"), r"no question 'four leg'; expected .* 'four legs'"),
-        (lambda m, x: m.without(*m.queries_), "no query would be left"),
-        (lambda m, x: m.explain(x, overrides={"xyz": "yes"}), "expected one such as"),
-        (lambda m, x: m.explain(x, overrides={"four legs": "perhaps"}), "the answer 'perhaps'"),
-        pytest.param(
-            lambda m, x: m.explain(x, overrides={3: "yes"}),
-            "the question 3; expected a text",
-            marks=UNTYPED,
-        ),
-        pytest.param(
-            lambda m, x: m.explain(x, overrides=["yes"]),
-            "expected answers by question, as a dict",
-            marks=UNTYPED,
-        ),
+        (lambda m, x: m.explain(bad(x, 0, np.nan)), "row 0"),
+        (lambda m, x: m.explain(bad(x, 0, 0.0)), "row 0"),
+        (lambda m, x: m.predict(unit(x[:, 1:])), "47"),
+        (lambda m, x: m.predict([["a", "b"]]), "expected"),
+        (lambda m, x: m.predict(np.array([1 + 2j])), "expected"),
+        (lambda m, x: m.predict(torch.zeros(2, 48, dtype=torch.long)), "expected"),
+        (lambda m, x: m.predict(csr_matrix(x)), "sparse"),
+        (lambda m, x: m.predict(PIECES), "objects"),
+        (lambda m, x: m.explain(x, names=["one", "two"]), "2 names"),
+        (lambda m, x: m.explain("photo.png"), "list"),
+        (lambda m, x: m.explain(["photo.png"]), "CLIP"),
+        (lambda m, x: m.explain(np.zeros((2, 8, 8, 3), np.uint8)), "CLIP"),
+        (lambda m, x: m.predict(x, StoppingRule(1.5)), "1.5"),
+        (lambda m, x: m.roll_out(x, budget=7), "budget"),
+        (lambda m, x: m.without("four leg"), "'four legs'"),
+        (lambda m, x: m.without(*m.queries_), "left"),
+        (lambda m, x: m.explain(x, overrides={"four legs": "perhaps"}), "perhaps"),
+        pytest.param(lambda m, x: m.explain(x, overrides={3: "yes"}), "3", marks=UNTYPED),
+        pytest.param(lambda m, x: m.explain(x, overrides=["yes"]), "dict", marks=UNTYPED),
         (
             lambda m, x: m.explain(x, overrides={"four legs": 1.0, "Does it have four legs?": 0.0}),
-            r"'Does it have four legs\?' is there twice",
+            "twice",
         ),
-        (lambda m, x: m.dialogue(np.eye(48)[:2]), "a dialogue is about one image; found 2"),
-        (lambda m, x: m.dialogue().step(), "has no image"),
-        (lambda m, x: m.questions_for("okapi"), "no class 'okapi'; expected one such as"),
-        (lambda m, x: InformationPursuitClassifier().select_queries(x, [0]), "texts is missing"),
+        (lambda m, x: m.dialogue(np.eye(48)[:2]), "one image"),
+        (lambda m, x: m.dialogue().step(), "image"),
+        (lambda m, x: m.questions_for("okapi"), "okapi"),
+        (lambda m, x: InformationPursuitClassifier().select_queries(x, [0]), "texts"),
     ],
 )
-def test_bad_arguments_are_refused(world: World, model, call: Callable, message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_bad_arguments_are_refused(world: World, model, call: Callable, word: str) -> None:
+    with pytest.raises(InputError, match=word):
         call(model, world.unseen[:1])
 
 
 @pytest.mark.parametrize(
-    ("label", "message"),
+    ("change", "word"),
     [
-        (np.nan, "y: row 3 is nan; expected the label of a class"),
-        (None, "y: row 3 is None; expected the label of a class"),
-        (7, "y has labels of the types int, str; expected one type"),
+        (lambda y: [*y[:3], np.nan, *y[4:]], "row 3"),
+        (lambda y: [*y[:3], None, *y[4:]], "row 3"),
+        (lambda y: [*y[:3], 7, *y[4:]], "types"),
+        (lambda y: np.where(np.arange(600) % 2 == 0, "caf\xe9", "cafe\u0301"), "one name"),
+        (lambda y: ["horse"] * 600, "one class"),
+        (lambda y: y[:-1], "inconsistent"),
     ],
 )
-def test_a_label_that_is_none_is_refused(world: World, label: object, message: str) -> None:
-    y = world.y.astype(object)
-    y[3] = label
-    with pytest.raises(InputError, match=message):
-        world.unfitted().fit(world.X, y)
-    forms = np.where(np.arange(600) % 2 == 0, "caf\xe9", "cafe\u0301")
-    with pytest.raises(InputError, match=r"y: the labels 'cafe.u0301' and 'caf.xe9' are one name"):
-        world.unfitted().fit(world.X, forms)
-    with pytest.raises(InputError, match="y has one class, 'horse' in all 600 rows; expected two"):
-        world.unfitted().fit(world.X, ["horse"] * 600)
+def test_labels_that_are_none_are_refused(world: World, change: Callable, word: str) -> None:
+    labels = np.array(change(world.y.astype(object).tolist()), dtype=object)
+    with pytest.raises(ValueError, match=word):
+        world.unfitted().fit(world.X, labels)
 
 
 def test_texts_across_all_rows_are_a_model_and_extreme_weights_are_refused(world: World) -> None:
@@ -252,5 +204,5 @@ def test_texts_across_all_rows_are_a_model_and_extreme_weights_are_refused(world
         model = world.unfitted(text_embeddings=equal).fit(world.X, world.y)
     assert np.isfinite(model.predict_proba(world.X[:5])).all()
     for weight in (1e300, 1e-300):
-        with pytest.raises(InputError, match="sample_weight is from"):
+        with pytest.raises(InputError, match="sample_weight"):
             world.unfitted().fit(world.X, world.y, sample_weight=np.full(len(world.y), weight))

@@ -79,17 +79,6 @@ def test_a_list_with_labels_is_a_folder(photos: Path, tiny_clip: Path) -> None:
     assert list(fewer.classes_) == ["blue", "red"]
 
 
-def test_a_folder_with_test_images_is_measured_on_them(tmp_path: Path, tiny_clip: Path) -> None:
-    write_folder(tmp_path / "data" / "train")
-    write_folder(tmp_path / "data" / "test", 2, first=8)
-    model = infopursuit.fit(tmp_path / "data", texts=PHOTO_TEXTS, clip=tiny_clip, n_queries=3)
-    assert model.provenance_["images"] == 24
-    assert model.provenance_["test_images"] == 6
-    test = sorted((tmp_path / "data" / "test").rglob("*.png"))
-    right = np.mean(model.predict(test) == [file.parent.name for file in test])
-    assert model.provenance_["test_accuracy"] == right
-
-
 def test_a_folder_is_split_as_the_pipeline_splits_it(
     photos: Path, tiny_clip: Path, tmp_path: Path
 ) -> None:
@@ -103,8 +92,6 @@ def test_a_folder_is_split_as_the_pipeline_splits_it(
     moved = shutil.copy(photos / "red" / "0.png", tmp_path / "moved.png")
     assert seen(facts, [moved, Path(moved).read_bytes()]).tolist() == [known[16], known[16]]
     assert not seen({}, files.values()).any()
-    with pytest.raises(InputError, match=r"test_fraction is 1\.0; expected at least 0"):
-        infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip, test_fraction=1.0)
 
 
 def test_unreadable_pictures_are_listed(photos: Path, tiny_clip: Path) -> None:
@@ -153,22 +140,21 @@ def test_a_clip_that_has_gone_or_changed_is_reported(
 
 
 @pytest.mark.parametrize(
-    ("labels", "settings", "message"),
+    ("labels", "settings", "word"),
     [
-        (["pink"], {}, "no class 'pink'; expected some of blue, green, red"),
-        (None, {"clip": "ViT-B-33"}, r"'ViT-B-33'; did you mean ViT-B-32"),
-        (None, {"clip": "ViT-B-32", "pretrained": "nobody"}, "no weights 'nobody' for ViT-B-32"),
+        (["pink"], {}, "pink"),
+        (None, {"clip": "ViT-B-33"}, "ViT-B-32"),
+        (None, {"clip": "ViT-B-32", "pretrained": "nobody"}, "nobody"),
+        (None, {"test_fraction": 1.0}, "test_fraction"),
     ],
 )
 def test_bad_arguments_are_refused(
-    photos: Path, tiny_clip: Path, labels: list | None, settings: dict, message: str
+    photos: Path, tiny_clip: Path, labels: list | None, settings: dict, word: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=word):
         infopursuit.fit(photos, labels, PHOTO_TEXTS, **{"clip": tiny_clip, **settings})
-    files = sorted(photos.rglob("*.png"))
-    for few in (["red", "blue"], None):
-        with pytest.raises(InputError, match=r"[02] labels for 24 pictures"):
-            infopursuit.fit(files, few, PHOTO_TEXTS, clip=tiny_clip)
+    with pytest.raises(InputError, match="24"):
+        infopursuit.fit(sorted(photos.rglob("*.png")), labels, PHOTO_TEXTS, clip=tiny_clip)
 
 
 OFFLINE = """
@@ -263,9 +249,11 @@ def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) ->
 
 def test_places_need_pictures(photos: Path, tiny_clip: Path, world: World) -> None:
     model = infopursuit.fit(photos, None, PHOTO_TEXTS, clip=tiny_clip)
-    with pytest.raises(InputError, match="X are embeddings, which do not say where"):
-        model.explain(np.ones((1, 16), dtype=np.float32), where=True)
-    with pytest.raises(InputError, match="a hat"):
-        model.where([photos / "red" / "0.png"], "a hat")
-    with pytest.raises(InputError, match="does not know where its CLIP"):
-        world.fitted().where([photos / "red" / "0.png"], "four legs")
+    file = [photos / "red" / "0.png"]
+    for refused, word in (
+        (lambda: model.explain(np.ones((1, 16), dtype=np.float32), where=True), "embeddings"),
+        (lambda: model.where(file, "a hat"), "a hat"),
+        (lambda: world.fitted().where(file, "four legs"), "CLIP"),
+    ):
+        with pytest.raises(InputError, match=word):
+            refused()

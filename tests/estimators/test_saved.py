@@ -1,4 +1,4 @@
-"""A model as a folder: there and back, in every format, and ways in which a folder can be wrong."""
+"""A model as a folder: there and back, and ways in which a folder can be wrong."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from safetensors.numpy import load_file, save_file
 
 import infopursuit
 from infopursuit.core.errors import InputError
-from infopursuit.estimators.description import FORMAT, GONE, REQUIRES, UNRELEASED
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import (
     DESCRIPTION,
@@ -31,10 +30,8 @@ from infopursuit.estimators.persistence import (
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import World
-from tests.estimators.formats import FOLDER, RECORDED, made
 
 FILES = (DESCRIPTION, WEIGHTS)
-KEPT = sorted(path.parent for path in FOLDER.rglob(RECORDED))
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -257,45 +254,37 @@ def huge(name: str) -> Callable[[Path], None]:
     return lambda folder: os.truncate(folder / name, 2 * 10**11)
 
 
-MALFORMED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "an early format": (edited(format=3), "format 3; expected 4.*train"),
-    "a text as format": (edited(format="4"), "format '4'; expected 4$"),
-    "a newer format": (
-        edited(format=5, requires="infopursuit>=0.7"),
-        "format 5; expected 4. A newer version .*: pip install 'infopursuit>=0.7'$",
-    ),
-    "a newer format with a command": (
-        edited(format=5, requires="infopursuit>=1' evil; rm -r '"),
-        "pip install --upgrade infopursuit$",
-    ),
-    "a width of 10^9": (edited(width=10**9), "rule.directions has the shape"),
-    "questions are one text": (edited(queries="abcd"), "queries: .*list, found 'abcd'"),
-    "a question twice": (edited(queries=["a", "b", "c", "a", "d", "e"]), "there twice"),
-    "an unknown first question": (edited(first=99), "first question 99 is none of 6"),
-    "a description of 200 GB": (huge(DESCRIPTION), "200,000 MB; .* most"),
-    "weights of 200 GB": (huge(WEIGHTS), "200,000 MB; .* most"),
-    "a table of NaN": (weighed("classifier.log_likelihood", first_is(np.nan)), "holds NaN"),
-    "a table of another size": (
-        weighed("classifier.log_prior", lambda rows: rows[:-1]),
-        "has the shape",
-    ),
-    "a spread of 0": (weighed("classifier.spread", np.zeros_like), "spread is 0.0; expected more"),
-    "familiar by NaN": (weighed("familiarity.log_likelihood", first_is(np.nan)), "holds NaN"),
-    "familiar beyond all": (weighed("familiarity.held_out", first_is(200)), "expected 0 to"),
-    "another rule": (edited(rule="guess"), "rule: .*found 'guess'"),
-    "settings are a list": (edited(settings=[1]), "settings: "),
-    "a width beyond measure": (edited(width=10**30), "width: .*less than"),
-}
-
-
-@pytest.mark.parametrize("name", MALFORMED)
-def test_a_malformed_folder_is_refused(model, tmp_path: Path, name: str) -> None:
-    spoil, message = MALFORMED[name]
+@pytest.mark.parametrize(
+    ("spoil", "word"),
+    [
+        (edited(format=3), "format 3"),
+        (edited(format="4"), "'4'"),
+        (edited(format=5, requires="infopursuit>=0.7"), "'infopursuit>=0.7'"),
+        (edited(format=5, requires="infopursuit>=1' evil; rm -r '"), "install --upgrade infopurs"),
+        (edited(width=10**9), "rule.directions"),
+        (edited(width=10**30), "width"),
+        (edited(queries="abcd"), "queries"),
+        (edited(queries=["a", "b", "c", "a", "d", "e"]), "twice"),
+        (edited(first=99), "99"),
+        (edited(rule="guess"), "guess"),
+        (edited(settings=[1]), "settings"),
+        (huge(DESCRIPTION), "200,000 MB"),
+        (huge(WEIGHTS), "200,000 MB"),
+        (weighed("classifier.log_likelihood", first_is(np.nan)), "NaN"),
+        (weighed("classifier.log_prior", lambda rows: rows[:-1]), "shape"),
+        (weighed("classifier.spread", np.zeros_like), "spread"),
+        (weighed("familiarity.log_likelihood", first_is(np.nan)), "NaN"),
+        (weighed("familiarity.held_out", first_is(200)), "expected 0 to"),
+    ],
+)
+def test_a_malformed_folder_is_refused(
+    model, tmp_path: Path, spoil: Callable[[Path], object], word: str
+) -> None:
     model.save(tmp_path)
     spoil(tmp_path)
-    with pytest.raises(InputError, match=message) as raised:
+    with pytest.raises(InputError) as raised:
         infopursuit.load(tmp_path)
-    assert str(tmp_path) in str(raised.value)
+    assert str(tmp_path) in str(raised.value) and word in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
@@ -353,33 +342,3 @@ def test_a_saved_model_explains_without_heavy_imports(model, tmp_path: Path) -> 
         [sys.executable, "-c", LIGHT, str(tmp_path)], capture_output=True, text=True, check=True
     )
     assert done.stdout == "\n"
-
-
-def test_a_model_of_each_kind_and_format_is_kept() -> None:
-    formats = [number for number in range(1, FORMAT + 1) if number not in UNRELEASED]
-    names = ("naive_bayes", "networks", "table")
-    assert set(KEPT) == {FOLDER / f"format_{number}" / name for number in formats for name in names}
-    assert sum(file.stat().st_size for file in FOLDER.rglob("*")) < 100_000
-
-
-@pytest.mark.parametrize("folder", KEPT, ids=[f"{each.parent.name}-{each.name}" for each in KEPT])
-def test_a_kept_model_predicts_what_it_did(folder: Path) -> None:
-    model = infopursuit.load(folder, device="cpu")
-    known = json.loads((folder / RECORDED).read_text(encoding="utf-8"))
-    rows = np.array(known["images"], np.float64 if folder.name == "table" else np.float32)
-    assert model.classes_.tolist() == known["classes"]
-    np.testing.assert_allclose(model.predict_proba(rows), known["probabilities"], atol=1e-5)
-    assert [list(each.questions) for each in model.explain(rows)] == known["questions"]
-
-
-def test_todays_models_have_the_keys_of_todays_format(tmp_path: Path) -> None:
-    """A key that comes or goes is another format, once a release wrote this one."""
-    for name, model in made().items():
-        model.save(tmp_path)
-        kept = json.loads((FOLDER / f"format_{FORMAT}" / name / "model.json").read_text())
-        today = json.loads((tmp_path / "model.json").read_text())
-        assert today.keys() - kept.keys() == {"sha256"}  # models without it are read
-        assert not kept.keys() - today.keys()
-        assert not today["settings"].keys() - kept["settings"].keys()
-        assert kept["settings"].keys() - today["settings"].keys() <= GONE.keys()
-        assert (today["format"], today["requires"]) == (FORMAT, REQUIRES)

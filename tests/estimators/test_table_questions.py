@@ -200,7 +200,7 @@ def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
     dialogue = loaded.dialogue(X[:1])
     asked = [dialogue.step()[0] for _ in range(3)]
     assert dialogue.explanation().spent == 12
-    (explained,) = loaded.explain(X[:1], StoppingRule(None, stability=None), known={"scan": 0.9})
+    (explained,) = loaded.given({"scan": 0.9}).explain(X[:1], StoppingRule(None, stability=None))
     assert explained.spent == explained.to_dict()["spent"] == 2, "what is known is free"
     assert "2 questions at a cost of 2" in str(explained)
     assert asked == [loaded.queries_[query] for query in course.order[0]]
@@ -226,7 +226,7 @@ def test_networks_ask_about_a_table_what_they_learned_to_ask(tmp_path: Path) -> 
     source = TableQuestions(gaps="tells", note="This is no doctor.")
     model = VariationalInformationPursuit(source, **quick).fit(X, y)
     model.save(tmp_path / "model")
-    said = infopursuit.load(tmp_path / "model").explain(X[:1], known={"cough": "yes"})[0]
+    said = infopursuit.load(tmp_path / "model").given({"cough": "yes"}).explain(X[:1])[0]
     assert said.known[0].query == "cough?" and "This is no doctor." in str(said)
     pursuit, zeros = model.pursuit_, torch.zeros(1, 4)
     asked = pursuit.querier(zeros, zeros).softmax(dim=1)[0].detach()

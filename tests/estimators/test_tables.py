@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -75,58 +74,55 @@ def mixed_table(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
 COLOURS = {"frog": "green", "swan": "white", "fox": "red"}
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        ([f"name {i}" for i in range(300)], "'added' has 300 different texts; expected categories"),
-        (["red", 3] * 150, "'added' holds texts and int"),
-    ],
-)
-def test_columns_of_no_kind_are_refused(column: list, message: str) -> None:
-    X, y = mixed_table(300, 0)
-    with pytest.raises(InputError, match=message):
-        InformationPursuitClassifier().fit(X.assign(added=np.array(column, dtype=object)), y)
-
-
 DATES = pd.date_range("2026-01-01", periods=300)
+NUMBERS = np.arange(600.0).reshape(300, 2)
+
+
+def of_csv(column: ArrayLike, folder: Path) -> pd.DataFrame:
+    pd.DataFrame({"added": column}).to_csv(folder / "X.csv", index=False)
+    return pd.read_csv(folder / "X.csv")
 
 
 @pytest.mark.parametrize(
-    "column",
+    ("made", "word"),
     [
-        DATES,
-        DATES - DATES[0],
-        DATES.date,
-        DATES.to_numpy(),
-        pd.date_range("2026-01-01 10:30", periods=300, freq="h").time,
+        (lambda _: pd.DataFrame({"added": [f"name {i}" for i in range(300)]}), "300"),
+        (lambda _: pd.DataFrame({"added": ["red", 3] * 150}), "int"),
+        (lambda _: pd.DataFrame({"added": DATES}), "dates"),
+        (lambda _: pd.DataFrame({"added": DATES - DATES[0]}), "dates"),
+        (lambda _: pd.DataFrame({"added": DATES.date}), "dates"),
+        (lambda folder: of_csv(DATES, folder), "dates"),
+        (lambda folder: of_csv(DATES.time, folder.parent), "dates"),
+        (lambda _: DATES.to_numpy()[:, None], "dates"),
+        (lambda _: np.where(NUMBERS == 7, -np.inf, NUMBERS), "column 1"),
+        (lambda _: pd.DataFrame(NUMBERS + 1j, columns=["height", "width"]), "height"),
+        (lambda _: NUMBERS + 1j, "Complex"),
+        (lambda _: pa.table([[1] * 300, [2] * 300], names=["a", "a"]), "'a'"),
     ],
 )
-def test_dates_and_durations_are_refused(column: ArrayLike, tmp_path: Path) -> None:
-    """Also in a CSV file, if they are no durations, and not as numbers of nanoseconds."""
-    X, y = mixed_table(300, 0)
-    tables = [X.assign(added=column)]
-    if not isinstance(column, pd.TimedeltaIndex):
-        tables[0].to_csv(tmp_path / "X.csv", index=False)
-        tables.append(pd.read_csv(tmp_path / "X.csv"))
-    for table in tables:
-        with pytest.raises(InputError, match="column 'added' holds dates or durations"):
-            InformationPursuitClassifier().fit(table, y)
-    with pytest.raises(InputError, match="holds dates or durations"):
-        InformationPursuitClassifier().fit(DATES.to_numpy()[:, None], y)
+def test_what_is_no_table_is_refused(made: Callable, word: str, tmp_path: Path) -> None:
+    """Dates also in a CSV file, and not as numbers of nanoseconds."""
+    with pytest.raises(InputError, match=word):
+        InformationPursuitClassifier().fit(made(tmp_path), np.arange(300) % 2)
+
+
+@pytest.mark.parametrize("frame", [False, True])
+def test_labels_that_are_missing_or_complex_are_refused(frame: bool) -> None:
+    y = np.arange(300) % 2
+    X = pd.DataFrame(NUMBERS, columns=["height", "width"]) if frame else NUMBERS
+    for labels in (np.where(y > 0, 1.0, np.nan), np.where(y > 0, "ill", None), y + 1j):
+        with pytest.raises(InputError, match="y: "):
+            InformationPursuitClassifier().fit(X, labels)
 
 
 def test_a_cell_that_is_no_number_is_named(iris: tuple) -> None:
     X, y = iris
     model = InformationPursuitClassifier().fit(X, y)
-    for cell, shown in (("5.1 cm", "'5.1 cm'"), (np.inf, "inf"), ([1, 2], r"\[1, 2\]")):
+    for cell in ("5.1 cm", np.inf, [1, 2]):
         bad = X.astype(object)
         bad.iat[7, 2] = cell
-        with pytest.raises(InputError, match=f"'petal length': row 7 is {shown}; expected a fin"):
+        with pytest.raises(InputError, match=r"'petal length': row 7"):
             model.predict(bad)
-    array = X.to_numpy(copy=True)
-    array[7, 2] = -np.inf
-    with pytest.raises(InputError, match="'column 2': row 7 is -inf; expected a finite number"):
-        InformationPursuitClassifier().fit(array, y)
 
 
 def test_a_table_may_have_one_column(iris: tuple) -> None:
@@ -316,28 +312,28 @@ def test_a_person_answers_with_a_value() -> None:
         ({"queries": ["petal width", "sepal width?"]}, ("petal width?", "sepal width?")),
         ({"n_queries": 2}, ("petal length?", "petal width?")),
         ({"n_queries": 2, "keep": ["sepal width"]}, ("sepal width?", "petal width?")),
-        ({"first_query": "sepal width?"}, None),
-        (
-            {"queries": ["petal length > 2"]},
-            "'petal length > 2'; expected one of the columns",
-        ),
-        ({"keep": ["sepal width"], "ban": ["sepal"]}, "keep or first_query: .* is banned"),
-        ({"queries": ["petal width"], "keep": ["sepal width"]}, "is to be kept"),
-        ({"queries": ["petal width"] * 2}, "one is there twice"),
     ],
 )
-def test_columns_are_chosen(iris: tuple, settings: dict, expected: object) -> None:
+def test_columns_are_chosen(iris: tuple, settings: dict, expected: tuple) -> None:
     X, y = iris
-    model = InformationPursuitClassifier(**settings)
-    if isinstance(expected, str):
-        with pytest.raises(InputError, match=expected):
-            model.fit(X, y)
-        return
-    model.fit(X, y)
-    if expected is not None:
-        assert model.queries_ == expected
-    else:
-        assert {each.questions[0] for each in model.explain(X)} == {"sepal width?"}
+    assert InformationPursuitClassifier(**settings).fit(X, y).queries_ == expected
+    first = InformationPursuitClassifier(first_query="sepal width?", **settings)
+    if "sepal width?" in expected:
+        assert {each.questions[0] for each in first.fit(X, y).explain(X)} == {"sepal width?"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"queries": ["petal length > 2"]}, "columns"),
+        ({"keep": ["sepal width"], "ban": ["sepal"]}, "banned"),
+        ({"queries": ["petal width"], "keep": ["sepal width"]}, "kept"),
+        ({"queries": ["petal width"] * 2}, "twice"),
+    ],
+)
+def test_other_columns_are_refused(iris: tuple, settings: dict, word: str) -> None:
+    with pytest.raises(InputError, match=word):
+        InformationPursuitClassifier(**settings).fit(*iris)
 
 
 @pytest.mark.parametrize(("load", "goal"), [(load_breast_cancer, 0.94), (load_wine, 0.95)])
@@ -451,8 +447,6 @@ def test_a_table_of_pyarrow_is_a_table() -> None:
     assert again.queries_ == model.queries_
     for each in (model, again):
         assert np.array_equal(each.answer(table), model.answer(X))
-    with pytest.raises(InputError, match="2 columns are called 'a'"):
-        InformationPursuitClassifier().fit(pa.table([[1, 2], [1, 2]], names=["a", "a"]), [0, 1])
 
 
 def test_rows_are_called_by_their_index() -> None:
@@ -476,41 +470,14 @@ def test_a_table_has_no_images() -> None:
     """Where a person reads of a row of a table, it is a row."""
     X, y = mixed_table(300, 0)
     model = InformationPursuitClassifier().fit(X, y)
-    strange = X[:1].assign(**{"colour": "white", "lives in water": False, "feathers": "no"})
-    strange["weight"] = 1.0
-    (explained,) = model.explain(strange, StoppingRule(None, None), {"weight": 9.0})
+    (explained,) = model.explain(X[:1], StoppingRule(None, None), {"weight": 9.0})
     assert explained.noun == "row"
     assert Explanation.from_dict(json.loads(json.dumps(explained.to_dict()))) == explained
     explained = replace(explained, familiarity=0.001)
-    assert "This answer was given, it is not that of the row." in str(explained)
-    assert "fewer than 1 % of held-out rows" in str(explained)
-    for text in (
-        str(explained),
-        explained.to_text(everything=True),
-        explained._repr_html_(),
-        model._repr_mimebundle_()["text/html"],
-    ):
+    pages = explained._repr_html_(), model._repr_mimebundle_()["text/html"]
+    for text in (str(explained), explained.to_text(everything=True), *pages):
+        assert "row" in text or "question" in text
         assert "image" not in text
-    for wrong in (
-        lambda: model.dialogue(X[:2]),
-        lambda: model.dialogue().step(),
-        lambda: model.explain(X[:2], names=["one"]),
-    ):
-        with pytest.raises(InputError, match="row") as error:
-            wrong()
-        assert "image" not in str(error.value)
-
-
-def test_a_fold_names_three_columns_and_widens_nothing() -> None:
-    X, y = mixed_table(300, 0)
-    noise = np.random.default_rng(1).normal(size=(300, 8)).round(2)
-    X = X.assign(**{f"what tells nothing, number {i}": noise[:, i] for i in range(8)})
-    model = InformationPursuitClassifier().fit(X, y)
-    explained = model.explain(X[:10], StoppingRule(None, None))
-    folds = [line for each in explained for line in str(each).splitlines() if " answers " in line]
-    assert any(re.search(r" and \d+ more ", line) for line in folds)
-    for line in folds:
-        assert line.count("what tells nothing") <= 3
 
 
 @pytest.mark.parametrize("value", [0.0, np.nan])
@@ -519,23 +486,6 @@ def test_a_table_without_a_question_is_warned_of(value: float) -> None:
     with pytest.warns(UserWarning, match="no column of X differs between rows"):
         model = InformationPursuitClassifier().fit(X, y)
     assert model.queries_ == ()
-
-
-@pytest.mark.parametrize("frame", [False, True])
-def test_labels_that_are_missing_and_complex_numbers_are_named(frame: bool) -> None:
-    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
-    made = partial(pd.DataFrame, columns=["height", "width"]) if frame else np.asarray
-    for labels in (np.where(y > 0, 1.0, np.nan), np.where(y > 0, "ill", None)):
-        with pytest.raises(InputError, match=r"y: row 0 is (nan|None); expected the label"):
-            InformationPursuitClassifier().fit(made(X), labels)
-    where = " in column 'height'" if frame else ""
-    with pytest.raises(InputError, match=f"X: Complex data not supported{where}; expected real"):
-        InformationPursuitClassifier().fit(made(X + 1j), y)
-    mixed = pd.DataFrame({"colour": ["red", "blue"] * 10, "weight": X[:, 0] + 1j})
-    with pytest.raises(InputError, match="Complex data not supported in column 'weight'"):
-        InformationPursuitClassifier().fit(mixed, y)
-    with pytest.raises(InputError, match="y: Complex data not supported; expected real"):
-        InformationPursuitClassifier().fit(made(X), y + 1j)
 
 
 @pytest.mark.parametrize("weights", [None, "balanced", {"ill": 5, "well": 1}])

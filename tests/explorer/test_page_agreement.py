@@ -18,14 +18,13 @@ from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, described, joined_answers
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.known import Known
 from infopursuit.pursuit.naive_bayes.model import (
     InformationGain,
     NaiveBayes,
     RedundantQuestions,
 )
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.rollout import RollOut, roll_out
+from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import naive_bayes, networks, unit
@@ -87,10 +86,9 @@ def assert_agree(
     answers: Tensor,
     stop: StoppingRule,
     close: float,
-    known: Tensor | None = None,
 ) -> None:
     """The same questions and answers, and posteriors that differ by at most `close`."""
-    rolled = roll_out_of(pursuit, answers, stop, known)
+    rolled = roll_out_of(pursuit, answers, stop)
     counts, held = stop.steps(rolled.posteriors)
     new = (rolled.values > -torch.inf).any(dim=2).long().cumprod(dim=1).sum(dim=1)  # or implied
     held[counts > new] = 0
@@ -119,11 +117,8 @@ def assert_agree(
                 assert plan["values"][step] == pytest.approx(float(value), rel=1e-6, abs=close)
 
 
-def roll_out_of(
-    pursuit: Pursuit, answers: Tensor, stop: StoppingRule, known: Tensor | None = None
-) -> RollOut:
-    budget = stop.budget(len(pursuit.queries))
-    return roll_out(pursuit.querier, pursuit.classifier, answers, budget, pursuit.first, 4, known)
+def roll_out_of(pursuit: Pursuit, answers: Tensor, stop: StoppingRule) -> RollOut:
+    return pursuit.rolled(answers, stop.budget(len(pursuit.queries)), 4)
 
 
 # Each case: the model, the number of images, the rule to stop and by how much numbers may differ.
@@ -271,13 +266,13 @@ def test_what_is_known_and_which_classes_there_are_count_as_in_python(
     page = open_page(document(pursuit, answers, stop))
     for given, some in (known, None), ({}, among), (known, among):
         plans = page.evaluate(PLANS, {"known": [*given.items()], "among": some})
-        fewer = pursuit if some is None else pursuit.among([CLASSES[each] for each in some])
+        said = {pursuit.queries[query]: answer for query, answer in given.items()}
+        view = pursuit.given(said, some and [CLASSES[each] for each in some])
         for plan in plans:
             posteriors = np.array(plan["posteriors"])
             plan["posteriors"] = posteriors[:, some] if some else posteriors
             assert not some or not np.delete(posteriors, some, axis=1).any()
-        heard, mask = Known(given).of(answers)
-        assert_agree(plans, fewer, heard, stop, close, mask)
+        assert_agree(plans, view, answers, stop, close)
 
 
 @pytest.mark.parametrize(
@@ -403,8 +398,7 @@ def test_the_page_says_what_questions_cost(open_page: Opened) -> None:
     pursuit, _, stop, _ = costs_case()
     querier, answers = pursuit.querier, torch.ones(1, 24)
     page = open_page(document(pursuit, answers, stop), "view=you&known=0y")
-    known = torch.arange(24).unsqueeze(0) == 0
-    rolled = roll_out_of(pursuit, answers, stop, known)
+    rolled = roll_out_of(pursuit.given({pursuit.queries[0]: 1.0}), answers, stop)
     assert isinstance(querier, InformationGain)
     spent = querier.spent(rolled.order)[0]
     for now, then in zip(spent[:4].tolist(), spent[1:].tolist(), strict=False):

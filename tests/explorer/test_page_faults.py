@@ -171,7 +171,7 @@ def test_a_model_that_computes_on_the_server(open_page: Opened, width: int) -> N
         right = (ending.posterior.argmax(dim=1) == torch.arange(12) % 6).double().mean()
         expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 12")
         page.evaluate("location.hash = 'view=you&known=2y&among=1.4'")
-        dialogue = Dialogue(pursuit.among([PLAIN[1], PLAIN[4]]), known={2: 1.0})
+        dialogue = Dialogue(pursuit.given({pursuit.queries[2]: 1.0}, [PLAIN[1], PLAIN[4]]))
         question = dialogue.next_question()
         assert question is not None
         expect(page.locator(".stage h2")).to_have_text(pursuit.question(question))

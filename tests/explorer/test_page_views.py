@@ -563,7 +563,7 @@ def test_what_is_known_is_not_asked_and_classes_are_left_out(open_page: Opened, 
     query = texts().index(first)
 
     def expect_asked(pursuit: Pursuit) -> None:
-        asked = Dialogue(pursuit, known={query: 0.0}).next_question()
+        asked = Dialogue(pursuit.given({pursuit.queries[query]: 0.0})).next_question()
         assert asked is not None
         expect(question).to_have_text(pursuit.question(asked))
 
@@ -578,7 +578,7 @@ def test_what_is_known_is_not_asked_and_classes_are_left_out(open_page: Opened, 
     for name in ("horse", "bus"):
         page.get_by_label(name, exact=True).check()
     expect(bars).to_have_count(2)
-    expect_asked(model().among(["horse", "bus"]))
+    expect_asked(model().given(classes=["horse", "bus"]))
     address = page.evaluate("location.hash.slice(1)")
     assert f"known={query}n&among=1.4" in address
     again = open_page(document(), address, width)
@@ -586,7 +586,7 @@ def test_what_is_known_is_not_asked_and_classes_are_left_out(open_page: Opened, 
     expect(again.get_by_label("bus", exact=True)).to_be_checked()
     page.get_by_role("button", name="None of these").click()
     expect(bars).to_have_count(4)
-    expect_asked(model().among(["zebra", "penguin", "parrot", "ship"]))
+    expect_asked(model().given(classes=["zebra", "penguin", "parrot", "ship"]))
     page.keyboard.press("z")
     expect(bars).to_have_count(2)
     page.get_by_role("button", name="All", exact=True).click()

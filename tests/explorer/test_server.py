@@ -202,15 +202,14 @@ def test_a_form_with_a_picture_is_predicted_in_words(model: Pursuit) -> None:
 @pytest.mark.parametrize("model", [naive_bayes(), networks()])
 def test_what_is_known_of_a_picture_and_which_classes_there_are(model: Pursuit) -> None:
     row = torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
-    answers, known = model.answers(row), torch.zeros(1, 9, dtype=torch.bool)
-    answers[0, 2], answers[0, 5], known[0, [2, 5]] = 1.0, 0.0, True
-    among = model.among(["bus", "zebra"])
+    answers, known = model.answers(row), {"query 2": "yes", "query 5": "no"}
     asked = [("known", "query 2=yes"), ("known", "Query 5?=no"), ("among", "bus,zebra")]
     with serving(application(seen(model))) as address:
         url = f"{address}api/predict"
-        for pursuit, given in ((model, asked[:2]), (among, asked)):
+        for classes, given in ((None, asked[:2]), (["bus", "zebra"], asked)):
             found = httpx.post(url, params=given, content=png()).json()["predictions"]["m0"]
-            (expected,) = pursuit.explain(answers, STOP, [found["image"]], known=known)
+            view = model.given(known, classes)
+            (expected,) = view.explain(answers, STOP, [found["image"]])
             assert found == json.loads(json.dumps(prediction(expected)))
         assert {each["class"] for each in found["top"]} == {"bus", "zebra"}
         assert [each["answer"] for each in found["known"]] == ["yes", "no"]

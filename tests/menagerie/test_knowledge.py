@@ -11,7 +11,7 @@ from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.texts.knowledge import KnowledgeTable
-from infopursuit.texts.knowledge_lists import read_judge
+from infopursuit.texts.knowledge_files import open_knowledge
 from infopursuit.texts.knowledge_tables import read_knowledge
 from menagerie.captions import coco_captions
 from menagerie.scenes import scene_for
@@ -19,7 +19,7 @@ from menagerie.species import CLASS_NAMES, SPECIES
 from menagerie.truths import CLAIMS
 from tests.stage_scripts import ROOT, stage
 
-JUDGE = ROOT / "stages/menagerie/judge.jsonl"
+JUDGE = ROOT / "stages/menagerie/judge.csv"
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +102,9 @@ def test_the_judge_names_texts_of_the_default_universe_alone(
     texts_and_knowledge: tuple[list[str], KnowledgeTable],
 ) -> None:
     texts, _ = texts_and_knowledge
-    judged = read_judge(JUDGE, CLASS_NAMES)
-    assert set(judged.texts) <= set(texts)
-    assert judged.values.any(axis=0).all(), "a text that fits no class has no line"
-    whole = read_judge(JUDGE, CLASS_NAMES, texts)
-    assert set(whole.texts) == set(texts)
-    fits = whole.for_classes_and_texts(CLASS_NAMES, texts) >= 0.5
+    judged = open_knowledge(JUDGE)
+    assert (set(judged.classes), set(judged.texts)) == (set(CLASS_NAMES), set(texts))
+    fits = judged.values >= 0.5
     assert 0.1 < fits.mean() < 0.3
 
 
@@ -115,8 +112,7 @@ def test_the_judge_calls_true_or_often_what_is_drawn_so_often() -> None:
     """From three pictures in four on, and from one in four: 3 points are two standard errors."""
     scenes, count = len(CLASS_NAMES), 1000
     drawn = [scene_for(7, "train", index)[0].truth for index in range(scenes * count)]
-    judged = read_judge(JUDGE, CLASS_NAMES, list(CLAIMS))
-    values = judged.for_classes_and_texts(CLASS_NAMES, list(CLAIMS))
+    values = open_knowledge(JUDGE).for_classes_and_texts(CLASS_NAMES, list(CLAIMS))
     for column, (phrase, (attribute, holds)) in enumerate(CLAIMS.items()):
         shows = np.array([truth[attribute] == holds for truth in drawn])
         shares = shows.reshape(count, scenes).mean(axis=0)
@@ -131,4 +127,4 @@ def test_the_comparison_changes_nothing_of_the_world_but_its_judge(tmp_path: Pat
     before = load_params(path).datasets["menagerie"].model_dump(mode="json")
     configure(ROOT / "params/benchmark.yaml", path)
     after = load_params(path).datasets["menagerie"].model_dump(mode="json")
-    assert after == {**before, "judge": "stages/menagerie/judge.jsonl"}
+    assert after == {**before, "judge": "stages/menagerie/judge.csv"}

@@ -17,10 +17,10 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.clip.embed import embed_pictures, embed_texts
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.estimators import language_model
-from infopursuit.estimators.sense import hard_answers, sense_of_questions
 from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
 from infopursuit.texts.knowledge import KnowledgeTable
-from infopursuit.texts.knowledge_lists import read_judge
+from infopursuit.texts.knowledge_files import open_knowledge
+from infopursuit_study.meaning.sense import hard_answers, sense_of_questions
 from menagerie.pictures import draw_pictures
 from menagerie.species import CLASS_NAMES
 from tests.cli.conftest import cache as cache
@@ -54,17 +54,13 @@ def recorded() -> KnowledgeTable:
 
 
 def replying(table: KnowledgeTable) -> Callable[[str], str]:
-    """Say what the table says: of a class, or, to the judge's prompt, of a text."""
+    """Say what the table says of a class."""
 
     def reply(prompt: str) -> str:
         asked = prompt.strip().splitlines()[-1]
         block = prompt.rsplit("\n\n", 2)[1]
         named = [re.sub(r"^\d+\. ", "", line) for line in block.splitlines()[1:]]
-        if asked.startswith("Class: "):
-            [values] = table.for_classes_and_texts([asked.removeprefix("Class: ")], named)
-        else:
-            text = asked.removeprefix("Question about: ")
-            values = table.for_classes_and_texts(named, [text])[:, 0]
+        [values] = table.for_classes_and_texts([asked.removeprefix("Class: ")], named)
         given = list(enumerate(values.tolist(), start=1))
         return lines([n for n, value in given if value == 1], [n for n, v in given if v == 0.5])
 
@@ -102,7 +98,7 @@ def fitting(run: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> F
                 "--llm-model", "recorded",
             )  # fmt: skip
         assert status == 0, log
-        assert len(requests) == len(CLASSES) * CANDIDATES // TEXTS_PER_PROMPT + K
+        assert len(requests) == len(CLASSES) * CANDIDATES // TEXTS_PER_PROMPT
         shutil.rmtree(tmp_path / "kept", ignore_errors=True)
         return infopursuit.load(model.rename(tmp_path / "kept"))
 
@@ -126,7 +122,7 @@ def test_a_table_of_the_candidates_is_worth_what_the_whole_one_is(fitting: Fitti
     """
     unseen, unseen_y = fitting.pictures(TEST, 0, "test")
     texts, labels = list(fitting.whole.texts), np.searchsorted(CLASSES, unseen_y)
-    judge = read_judge(WORLD / "judge.jsonl", CLASSES, texts)
+    judge = open_knowledge(WORLD / "judge.csv")
 
     def measured(model: InformationPursuitClassifier) -> tuple[float, float]:
         assert list(model.classes_) == CLASSES

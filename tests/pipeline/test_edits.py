@@ -52,9 +52,9 @@ OTHER: dict[str, Any] = {
     "questions.first": "four legs",
     "datasets.menagerie.images": "params/images/cifar10.yaml",
     "datasets.menagerie.classes": "params/classes/cifar10.txt",
-    "datasets.menagerie.knowledge": "params/no_knowledge.jsonl",
-    "datasets.menagerie.judge": "stages/menagerie/judge.jsonl",
-    "datasets.menagerie.strict": "strict.jsonl",
+    "datasets.menagerie.knowledge": "params/no_knowledge.csv",
+    "datasets.menagerie.judge": "stages/menagerie/judge.csv",
+    "datasets.menagerie.strict": "strict.csv",
     "datasets.menagerie.annotations": "said.csv",
     "datasets.menagerie.budget": 16,
     "datasets.menagerie.variational": {"batch_size": 128},
@@ -88,7 +88,7 @@ OTHER: dict[str, Any] = {
 MISTAKES = {
     "run.datasets": "'mine' is not a key of datasets",
     "language_model.recorded": r"queries\.corpora\.menagerie: .*no answer is recorded about caption"
-    r".*visual_vocabulary(.|\n)*run\.inits to \[informative\](.|\n)*params/no_knowledge\.jsonl",
+    r".*visual_vocabulary(.|\n)*run\.inits to \[informative\](.|\n)*params/no_knowledge\.csv",
     "queries.dictionaries.menagerie": r"cifar10\.jsonl: no answer is recorded about queries for "
     r"classes such as 'zebra'.*run\.inits to \[informative\].*needs no server",
     "datasets.menagerie.classes": r"queries\.dictionaries\.menagerie: .*no answer is recorded "
@@ -147,7 +147,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "caption.jinja": "Name what you see: {{ caption }}",
         "queries.jinja": "{{ k }} for {{ classes }}",
         "knowledge.jinja": "{{ class_name }}: {{ texts }}",
-        "strict.jsonl": '{"text": "a cow", "kind": "name", "true": ["cow"], "unknown": []}\n',
+        "strict.csv": "\n".join(["class,a cow", *(f"{each},0" for each in classes)]) + "\n",
         "said.csv": "image,text,answer\ntest-00033,four legs,yes\n",
     }.items():
         (folder / name).write_text(text, encoding="utf-8")

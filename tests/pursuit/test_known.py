@@ -10,7 +10,7 @@ import torch
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation
-from infopursuit.pursuit.known import classes_in_words, known_in_words, known_of
+from infopursuit.pursuit.known import classes_in_words, known_in_words
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -22,26 +22,18 @@ EVERYTHING = StoppingRule(None, stability=None)
 SAID = {"wings": "yes", "Red body?": "no"}
 
 
-def known_to(pursuit: Pursuit, answers: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    given, mask = known_of(pursuit, SAID, len(answers), 0).of(answers)
-    assert mask is not None
-    return given, mask
-
-
 def test_the_prior_is_the_posterior_of_what_is_known() -> None:
     pursuit = with_naive_bayes(5.0)
-    given, mask = known_to(pursuit, pursuit.answers(unit(IMAGES, 2)))
+    view, answers = pursuit.given(SAID), pursuit.answers(unit(IMAGES, 2))
     table = pursuit.classifier.exact
     assert table is not None
     yes, no = table.log_likelihood[1, 0], table.log_likelihood[0, 5]
     # Two answers count (1 + 2 / 5) times less, by the defaults of the table.
     expected = (table.log_prior + (yes + no) / (1 + 2 / 5)).softmax(dim=0)
-    found = pursuit.rolled(given, K, known=mask)
+    found = view.rolled(answers, K)
     assert torch.allclose(found.posteriors[:, 0].double(), expected, atol=1e-6)
     assert torch.allclose(
-        pursuit.ask_until(given, StoppingRule(None, 0), mask).posterior.double(),
-        expected,
-        atol=1e-6,
+        view.ask_until(answers, StoppingRule(None, 0)).posterior.double(), expected, atol=1e-6
     )
     assert not {0, 5} & set(found.order.flatten().tolist())
 
@@ -49,10 +41,9 @@ def test_the_prior_is_the_posterior_of_what_is_known() -> None:
 def test_what_is_known_is_shown_first_and_asked_of_no_one(
     pursuit: Pursuit, answers: torch.Tensor
 ) -> None:
-    given, mask = known_to(pursuit, answers)
-    stop = StoppingRule(0.8, 6, stability=None)
-    explained = pursuit.explain(given, stop, [f"image {row}" for row in range(IMAGES)], known=mask)
-    endings = pursuit.ask_until(given, stop, mask)
+    view, stop = pursuit.given(SAID), StoppingRule(0.8, 6, stability=None)
+    explained = view.explain(answers, stop, [f"image {row}" for row in range(IMAGES)])
+    endings = view.ask_until(answers, stop)
     for row, each in enumerate(explained):
         assert [(step.question, step.said) for step in each.known] == [
             ("Does it have wings?", "yes"), ("Does it show a red body?", "no")
@@ -63,7 +54,7 @@ def test_what_is_known_is_shown_first_and_asked_of_no_one(
         assert each == Explanation.from_dict(each.to_dict())
         old = {key: value for key, value in each.to_dict().items() if key != "known"}
         assert Explanation.from_dict(old) == replace(each, known=())
-        dialogue = Dialogue(pursuit, answers[row], stop=stop, known={0: 1.0, 5: 0.0}).finish()
+        dialogue = Dialogue(view, answers[row], stop=stop).finish()
         asked = dialogue.explanation()
         assert (asked.questions, asked.ended) == (each.questions, each.ended)
         assert [step.query for step in asked.known] == [step.query for step in each.known]
@@ -79,8 +70,8 @@ def test_what_is_known_is_shown_first_and_asked_of_no_one(
 
 def test_a_dialogue_asks_what_is_left(pursuit: Pursuit, answers: torch.Tensor) -> None:
     first = replace(pursuit, first=0)
-    known = {query: float(answers[0, query]) for query in range(K - 1)}
-    dialogue = Dialogue(first, answers[0], known=known)
+    known = {query: float(answers[0, place]) for place, query in enumerate(QUERIES[:-1])}
+    dialogue = Dialogue(first.given(known), answers[0])
     assert dialogue.next_question() == QUERIES[K - 1]
     for refused in (lambda: dialogue.step("wings"), lambda: dialogue.answer("yes", "wings")):
         with pytest.raises(InputError, match="'wings' is known already; expected another"):
@@ -93,10 +84,8 @@ def test_a_dialogue_asks_what_is_left(pursuit: Pursuit, answers: torch.Tensor) -
 def test_an_answer_of_a_person_is_no_other_one_that_was_known(
     pursuit: Pursuit, answers: torch.Tensor
 ) -> None:
-    given, mask = known_to(pursuit, answers)
-    (each,) = pursuit.explain(
-        given[:1], StoppingRule(None, 0), ["image"], overridden=[0, 3], known=mask[:1]
-    )
+    view = pursuit.given(SAID)
+    (each,) = view.explain(answers[:1], StoppingRule(None, 0), ["image"], overridden=[0, 3])
     assert [step.query for step in each.not_asked] == [QUERIES[3]]
 
 
@@ -112,7 +101,7 @@ def test_naive_bayes_among_classes_is_the_model_of_their_columns() -> None:
         querier=InformationGain(fewer),
         classifier=NaiveBayes(fewer),
     )
-    found, images = pursuit.among(["ship", "bus", "ship"]), unit(IMAGES, 2)
+    found, images = pursuit.given(classes=["ship", "bus", "ship"]), unit(IMAGES, 2)
     assert found.class_names == expected.class_names
     one, two = found.roll_out(images, K, 3), expected.roll_out(images, K, 3)
     assert torch.equal(one.order, two.order)
@@ -132,7 +121,7 @@ def test_naive_bayes_among_classes_is_the_model_of_their_columns() -> None:
 def test_networks_among_classes_have_no_logits_of_others(answers: torch.Tensor) -> None:
     pursuit, images = with_networks(), unit(IMAGES, 2)
     before = {name: each.clone() for name, each in pursuit.classifier.tensors().items()}
-    found, whole = pursuit.among(["giraffe", "bird"]), pursuit.roll_out(images, K)
+    found, whole = pursuit.given(classes=["giraffe", "bird"]), pursuit.roll_out(images, K)
     assert found.class_names == ("bird", "giraffe")
     rolled = found.roll_out(images, K)
     assert torch.equal(rolled.order, whole.order)
@@ -145,16 +134,16 @@ def test_networks_among_classes_have_no_logits_of_others(answers: torch.Tensor) 
 
 
 def test_one_class_is_certain(pursuit: Pursuit, answers: torch.Tensor) -> None:
-    one = pursuit.among(["bus"])
+    one = pursuit.given(classes=["bus"])
     (said,) = one.explain(answers[:1], StoppingRule(), [""])
     assert (said.predicted_class, said.probability, said.steps) == ("bus", 1.0, ())
 
 
 def test_classes_go_by_label_or_name(pursuit: Pursuit) -> None:
     labelled = replace(pursuit, labels=(3, 5, 7, 9))
-    assert labelled.among([9, "bird"]).labels == (3, 9)
+    assert labelled.given(classes=[9, "bird"]).labels == (3, 9)
     commas = replace(pursuit, class_names=("bird", "bus, red", "giraffe", "ship"))
-    assert classes_in_words(commas, ["bus, red", "ship, bird"]) == ["bird", "bus, red", "ship"]
+    assert classes_in_words(commas, ["bus, red", "ship, bird"]) == ["bus, red", "ship", "bird"]
     assert classes_in_words(commas, []) is None
 
 
@@ -169,13 +158,13 @@ def test_classes_go_by_label_or_name(pursuit: Pursuit) -> None:
 )
 def test_other_classes_are_refused(pursuit: Pursuit, classes: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        pursuit.among(classes)
+        pursuit.given(classes=classes)
 
 
 def test_texts_are_parted_at_the_equals_sign_behind_a_question(pursuit: Pursuit) -> None:
     odd = replace(pursuit, queries=("cap=bell", "a=b=c", *QUERIES[2:]))
     known = known_in_words(odd, ["cap=bell=yes", "a=b=c = not sure", "whiskers=0.8"])
-    assert known.answers == {0: 1.0, 1: 0.5, 7: 0.8}
+    assert odd.given(known).known == {0: 1.0, 1: 0.5, 7: 0.8}
     for text, message in (
         ("wings", "'wings'; expected QUESTION=ANSWER"),
         ("wing=yes", "the model has no question 'wing'"),
@@ -183,22 +172,26 @@ def test_texts_are_parted_at_the_equals_sign_behind_a_question(pursuit: Pursuit)
         ("=" * 9999, "the model has no question ''"),
     ):
         with pytest.raises(InputError, match=message):
-            known_in_words(odd, [text])
-    with pytest.raises(InputError, match="'Whiskers' is known twice"):
-        known_in_words(odd, ["whiskers=yes", "Whiskers=yes"])
+            odd.given(known_in_words(odd, [text]))
+    with pytest.raises(InputError, match="twice"):
+        known_in_words(odd, ["whiskers=yes", "whiskers=no"])
 
 
 @pytest.mark.parametrize(
     ("known", "message"),
     [
-        ([["yes"]], f"a mask of booleans, 2 x {K} \\(questions\\)"),
-        (torch.zeros(2, K), f"float32 of the shape 2 x {K}"),
-        (torch.zeros(3, K).bool(), f"bool of the shape 3 x {K}"),
-        ({"wings": "yes", "Wings?": "yes"}, r"'Wings\?' is known twice"),
-        ({"wings": "perhaps"}, "the answer 'perhaps'"),
-        ({"whiskers": "no"}, "'whiskers' is in known and in overrides"),
+        ([["yes"]], "dict"),
+        ({"wings": "yes", "Wings?": "yes"}, "twice"),
+        ({"wings": "perhaps"}, "perhaps"),
     ],
 )
 def test_what_cannot_be_known_is_refused(pursuit: Pursuit, known: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        known_of(pursuit, known, 2, 6, overridden=[7])
+        pursuit.given(known)
+
+
+def test_what_is_known_stays_with_fewer_questions() -> None:
+    fewer = with_naive_bayes().given(SAID).without([0, 2])
+    assert {fewer.queries[query]: answer for query, answer in fewer.known.items()} == {
+        "red body": 0.0
+    }

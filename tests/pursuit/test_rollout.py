@@ -104,7 +104,8 @@ def test_a_roll_out_after_known_answers_is_the_loop_of_each_image(
         monkeypatch.setattr(HistoryNetwork, "incremental", lambda *given: DenseHistories(*given))
     pursuit, known = replace(pursuit, first=first), mask_of(0.4)
     monkeypatch.setattr(rollout, "CPU_BLOCK", 17)
-    found = pursuit.roll_out(unit(IMAGES, 2), K, 2, known)
+    parts = pursuit.querier, pursuit.classifier
+    found = rollout.roll_out(*parts, answers, K, first, 2, known)
     for row in range(IMAGES):
         expected = reference.ask(pursuit, answers[row], K, known[row])
         asked = len(expected.order)
@@ -124,18 +125,21 @@ def test_asking_until_a_rule_holds_after_known_answers(
     pursuit: Pursuit, answers: torch.Tensor, stop: StoppingRule
 ) -> None:
     known = mask_of(0.3)
-    rolled = pursuit.roll_out(unit(IMAGES, 2), K, known=known)
+    parts = pursuit.querier, pursuit.classifier
+    rolled = rollout.roll_out(*parts, answers, K, known=known)
     counts, _ = stop.steps(rolled.posteriors)
     counts = counts.minimum((~known).sum(dim=1))
-    found = pursuit.ask_until(answers, stop, known)
+    found = rollout.ask_until(*parts, answers, stop, known=known)
     assert found.length.tolist() == counts.tolist()
     ends = rolled.posteriors[torch.arange(IMAGES), counts]
     torch.testing.assert_close(found.posterior, ends)
 
 
-def test_nothing_known_is_as_before(pursuit: Pursuit) -> None:
+def test_nothing_known_is_as_before(pursuit: Pursuit, answers: torch.Tensor) -> None:
     plain = pursuit.roll_out(unit(IMAGES, 2), K, 3)
-    found = pursuit.roll_out(unit(IMAGES, 2), K, 3, torch.zeros(IMAGES, K, dtype=torch.bool))
+    nothing = torch.zeros_like(answers, dtype=torch.bool)
+    parts = pursuit.querier, pursuit.classifier
+    found = rollout.roll_out(*parts, answers, K, best=3, known=nothing)
     assert torch.equal(found.order, plain.order)
     torch.testing.assert_close(found.posteriors, plain.posteriors)
 

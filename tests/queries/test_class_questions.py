@@ -362,20 +362,19 @@ NAN = np.nan
 
 def replayed(
     folder: Path,
-    variables: tuple[str, str],
     pieces: Sequence[tuple[str, list[str], str]],
     classes: list[str],
     texts: list[str],
 ) -> np.ndarray:
-    """The table that answers to prompts about a class with texts, or a text with classes, give."""
-    template = PromptTemplate("p", "{{{{ {} }}}} and {{{{ {} }}}}".format(*variables))
+    """The table that answers to prompts about a class with texts give."""
+    template = PromptTemplate("p", "{{{{ {} }}}} and {{{{ {} }}}}".format(*NEEDED))
     recordings = [
-        Recording("known", dict(zip(variables, asked, strict=True)), Answer(answer, "stop"))
+        Recording("known", dict(zip(NEEDED, asked, strict=True)), Answer(answer, "stop"))
         for *asked, answer in pieces
     ]
     write_recorded(folder / "known.jsonl", {"known": template.text}, recordings)
-    model, by_text = RecordedAnswers(folder / "known.jsonl"), variables[0] == "text"
-    asked = ask_knowledge(model, template, classes, texts, SAMPLING, folder, None, by_text)
+    model = RecordedAnswers(folder / "known.jsonl")
+    asked = ask_knowledge(model, template, classes, texts, SAMPLING, folder)
     assert (asked.knowledge.classes, asked.knowledge.texts) == (tuple(classes), tuple(texts))
     return asked.knowledge.values
 
@@ -400,14 +399,12 @@ def replayed(
     ],
     ids=["as recorded", "other order", "unknown texts", "an unknown class"],
 )
-@pytest.mark.parametrize("by_text", [False, True])
 def test_what_is_recorded_is_replayed_cell_by_cell(
     tmp_path: Path,
     classes: list[str],
     texts: list[str],
     expected: list[list[float]],
     said: str,
-    by_text: bool,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     pieces = [
@@ -417,15 +414,7 @@ def test_what_is_recorded_is_replayed_cell_by_cell(
         ("bus", ["stripes", "wheels", "tail"], "true: 2\nsometimes: none"),
         ("bus", ["roof"], "true: 1\nsometimes: none"),
     ]
-    if by_text:  # the same cells, text by text
-        pieces = [
-            ("stripes", ["zebra", "bus"], "true: 1\nsometimes: none"),
-            ("tail", ["bus", "zebra"], "true: none\nsometimes: 2"),
-            ("wheels", ["bus", "zebra"], "true: 1\nsometimes: none"),
-            ("roof", ["bus"], "true: 1\nsometimes: none"),
-        ]
-    name, others = ("text", "classes") if by_text else ("class_name", "texts")
-    known = replayed(tmp_path, (name, others), pieces, classes, texts)
+    known = replayed(tmp_path, pieces, classes, texts)
     np.testing.assert_array_equal(known, np.array(expected, np.float32))
     assert ("unknown" in caplog.text) == bool(said)
     assert said in caplog.text
@@ -439,13 +428,13 @@ def test_of_overlapping_answers_the_very_prompt_counts_then_the_last(tmp_path: P
         ("bus", ["tail", "wheels"], "true: none\nsometimes: 2"),
     ]
     for texts, expected in ((["roof", "wheels"], [1, 0]), (["wheels", "roof"], [0.5, 1])):
-        known = replayed(tmp_path, NEEDED, pieces, ["bus"], texts)
+        known = replayed(tmp_path, pieces, ["bus"], texts)
         np.testing.assert_array_equal(known, [expected])
 
 
 def test_a_table_of_which_nothing_is_recorded_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NotRecordedError, match=r"'bus' with 'hat'; .*params/no_knowledge\.jsonl"):
-        replayed(tmp_path, NEEDED, [("bus", ["wheels"], AS_ASKED)], ["bus"], ["hat"])
+    with pytest.raises(NotRecordedError, match=r"'bus' with 'hat'; .*params/no_knowledge\.csv"):
+        replayed(tmp_path, [("bus", ["wheels"], AS_ASKED)], ["bus"], ["hat"])
 
 
 def test_the_shipped_prompt_says_which_form_its_example_has() -> None:

@@ -13,7 +13,7 @@ from infopursuit.queries.parsing import (
     parse_answer,
 )
 from infopursuit.texts.normalization import normalize
-from tests.texts import grammar
+from tests.queries import grammar
 
 MARKS = [
     "{n}. ", "{n}) ", "({n}) ", "{n}: ", "{n}.", "[{n}] ", "{n}] ", "{n} - ", "- ",

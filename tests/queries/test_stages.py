@@ -69,7 +69,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["queries"]["prompt"] = str(PROMPTS / "caption_concepts.jinja")
     raw["universe"] |= {"drop_class_names": "artifacts/classes", "control_words": "control.txt"}
     raw["queries"]["dictionaries"] = {"menagerie": str(PROMPTS / "class_queries.jinja")}
-    nothing = str(ROOT / "params/no_knowledge.jsonl")
+    nothing = str(ROOT / "params/no_knowledge.csv")
     unsaid = str(ROOT / "params/no_annotations.csv")
     raw["datasets"]["menagerie"] |= {"judge": nothing, "strict": nothing, "annotations": unsaid}
     raw["datasets"]["menagerie"] |= {"classes": "classes.txt", "k": 2, "budget": None}
@@ -237,14 +237,10 @@ def test_a_rejected_answer_is_listed(raw: dict[str, Any]) -> None:
 
 
 def test_a_file_replaces_the_language_model(raw: dict[str, Any]) -> None:
-    Path("known.jsonl").write_text(
-        '{"complete": true}\n'
-        '{"class": "bus", "yes": ["four wheels", "nowhere"], "sometimes": []}\n'
-        '{"class": "zebra", "yes": [], "sometimes": []}\n',
-        encoding="utf-8",
-    )
+    known = f"class,{TEXTS[0]},four wheels,nowhere\nbus,0,1,1\nzebra,0,0,0\n"
+    Path("known.csv").write_text(known, encoding="utf-8")
     raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
-    raw["datasets"]["menagerie"]["knowledge"] = "known.jsonl"
+    raw["datasets"]["menagerie"]["knowledge"] = "known.csv"
     assert generate(raw) == RowCounts(read=4, written=4)
     known = read_knowledge(OUT / "menagerie.parquet")
     np.testing.assert_array_equal(

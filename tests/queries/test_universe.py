@@ -27,7 +27,7 @@ from infopursuit.queries.parsing import Rejection
 from infopursuit.queries.settings import UniverseSettings
 from infopursuit.queries.universe import UniverseTables, build_universe, control_texts
 from infopursuit.texts.normalization import normalize
-from tests.texts import grammar
+from tests.queries import grammar
 
 LOOSE = UniverseSettings(
     max_words=99, min_characters=1, max_characters=999, drop_or=False, drop_parentheses=False,

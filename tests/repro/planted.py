@@ -39,9 +39,9 @@ def plant(world: World) -> None:
                 "planted": {
                     "images": "data/images.parquet",
                     "classes": "data/classes.txt",
-                    "knowledge": "params/no_knowledge.jsonl",
-                    "judge": "params/no_knowledge.jsonl",
-                    "strict": "params/no_knowledge.jsonl",
+                    "knowledge": "params/no_knowledge.csv",
+                    "judge": "params/no_knowledge.csv",
+                    "strict": "params/no_knowledge.csv",
                     "annotations": "params/no_annotations.csv",
                     "k": K,
                     "budget": None,

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from menagerie.species import CLASS_NAMES
 from tests.repro.world import World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -45,10 +46,6 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
         assert truth["first_ten"]["claims"] > 0
         meaning = json.loads(files[f"meaning/{run}.json"])
         assert meaning["sense"]["by"] == "knowledge", "no judge is given"
-        worst = json.loads(files[f"evaluation/{run}.worst/answers.json"])
-        assert {answer["by"] for answer in worst} <= {"pictures"}
-        for answer in worst:
-            assert f"evaluation/{run}.worst/{answer['picture']}" in files
         metrics = json.loads(files[f"evaluation/{run}.json"])
         assert metrics["auc_low"] < metrics["auc"] < metrics["auc_high"]
         assert metrics["selected_on"] == "held_out"
@@ -59,7 +56,6 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
 RUNS = (FIXED, LEARNED, TABLE)
 PAGES = {"explore@menagerie", "report"}
 LEARN = ("methods", "alternating", "dictionary_learning_rate")
-JUDGE = '{"complete": true}\n{"text": "four legs", "true": ["zebra"], "often": []}\n'
 
 
 def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
@@ -76,7 +72,7 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
             of_runs(OF_A_RUN, FIXED) | PAGES,
         ),
         (
-            {("datasets", "menagerie", "judge"): "judge.jsonl"},
+            {("datasets", "menagerie", "judge"): "judge.csv"},
             of_runs(("evaluate",), *RUNS) | {"read_dataset@menagerie", "report"},
         ),
         ({("explain", "classes_shown"): 4}, of_runs(("explain",), *RUNS) | {"report"}),
@@ -101,7 +97,8 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
 def test_an_edit_runs_what_it_touches_and_back_again_nothing(
     world: World, edits: dict, expected: set[str]
 ) -> None:
-    (world.folder / "judge.jsonl").write_text(JUDGE, encoding="utf-8")
+    rows = "".join(f"{name},{int(name == 'zebra')}\n" for name in CLASS_NAMES)
+    (world.folder / "judge.csv").write_text(f"class,four legs\n{rows}", encoding="utf-8")
     before = (world.folder / "params.yaml").read_bytes()
     world.edit(edits)
     assert set(world.repro()) == expected

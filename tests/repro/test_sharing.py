@@ -1,4 +1,4 @@
-"""What one clone made and pushed another one gets without making it, over a folder.
+"""What one clone made and pushed another one gets without making it: over a folder, SSH and S3.
 
     pytest tests/repro/test_sharing.py
 
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.repro.planted import RUN, plant
+from tests.repro.remotes import REMOTES, Remote
 from tests.repro.world import KEY, World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -40,11 +41,26 @@ class Made(NamedTuple):
     shorter: dict[str, bytes]  # of the commit before, with shorter texts
 
 
+class Shared(NamedTuple):
+    """What was made, the remote it was pushed to, and the repository that all clone."""
+
+    made: Made
+    remote: Remote
+    origin: Path
+    own: Path | None  # one person's settings, kept out of the repository
+
+
 @pytest.fixture(scope="module", autouse=True)
 def someone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """A user without settings of their own."""
+    """A user without settings or keys of their own; S3's keys come from the environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("AWS_ACCESS_KEY_ID", "somebody")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "a word that only tests know")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        patch.setenv("no_proxy", "127.0.0.1")
+        patch.setenv("NO_PROXY", "127.0.0.1")
+        patch.delenv("SSH_AUTH_SOCK", raising=False)
         yield
 
 
@@ -69,37 +85,49 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
     return Made(world, artifacts, shorter)
 
 
-@pytest.fixture(scope="module")
-def origin(made: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The repository that all clone, with that world pushed to a folder (docs/sharing.md)."""
-    folder = tmp_path_factory.mktemp("shared")
-    world = copied(made.world, folder / "maker")
-    world.do("dvc", "remote", "add", "--default", "team", str(folder / "store"))
-    world.do("dvc", "remote", "modify", "team", "verify", "true")
-    world.commit("artifacts are shared")
-    # `--all-commits` pushes a commit to the remote that the commit itself names: only those
-    # from here on. So the two settings are committed again.
-    for commit in ("HEAD~2", "HEAD~2"):
-        world.do("git", "checkout", "-q", commit, "--", "params.yaml", "dvc.lock")
-        world.commit(f"as in {commit}")
-    world.do("dvc", "push", "--run-cache", "--all-commits")
-    git(folder, "clone", "--quiet", "--bare", str(world.folder), str(folder / "origin.git"))
-    return folder / "origin.git"
+@pytest.fixture(scope="module", params=list(REMOTES))
+def shared(
+    request: pytest.FixtureRequest, made: Made, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Shared]:
+    """That world pushed to one of the remotes, as docs/sharing.md says."""
+    folder = tmp_path_factory.mktemp(request.param)
+    with REMOTES[request.param](folder) as remote:
+        world = copied(made.world, folder / "maker")
+        world.do("dvc", "remote", "add", "--default", "team", remote.url)
+        for option, value in {"verify": "true", **remote.shared}.items():
+            world.do("dvc", "remote", "modify", "team", option, value)
+        for option, value in remote.own.items():
+            world.do("dvc", "remote", "modify", "--local", "team", option, value)
+        world.commit("artifacts are shared")
+        # `--all-commits` pushes a commit to the remote that the commit itself names: only those
+        # from here on. So the two settings are committed again.
+        for commit in ("HEAD~2", "HEAD~2"):
+            world.do("git", "checkout", "-q", commit, "--", "params.yaml", "dvc.lock")
+            world.commit(f"as in {commit}")
+        world.do("dvc", "push", "--run-cache", "--all-commits")
+        origin = folder / "origin.git"
+        git(folder, "clone", "--quiet", "--bare", str(world.folder), str(origin))
+        own = world.folder / ".dvc/config.local"
+        assert ".dvc/config.local" not in world.do("git", "ls-files")
+        yield Shared(made, remote, origin, own if own.exists() else None)
 
 
 @pytest.fixture
-def clone(origin: Path, tmp_path: Path) -> World:
-    """A fresh clone."""
-    git(tmp_path, "clone", "--quiet", str(origin), "clone")
-    return World.at(tmp_path / "clone")
+def clone(shared: Shared, tmp_path: Path) -> World:
+    """A fresh clone that may use the remote."""
+    git(tmp_path, "clone", "--quiet", str(shared.origin), "clone")
+    clone = World.at(tmp_path / "clone")
+    if shared.own is not None:
+        shutil.copy(shared.own, clone.folder / ".dvc")
+    return clone
 
 
 def test_a_clone_pulls_everything_and_an_earlier_setting_without_a_run(
-    made: Made, clone: World
+    shared: Shared, clone: World
 ) -> None:
     clone.do("dvc", "pull", "--run-cache", "--with-deps", TRAIN)
-    assert clone.artifacts() == made.artifacts
-    assert contents(clone.folder / "data") == contents(made.world.folder / "data")
+    assert clone.artifacts() == shared.made.artifacts
+    assert contents(clone.folder / "data") == contents(shared.made.world.folder / "data")
     assert clone.repro(TRAIN) == []
     status, output = clone.run("dvc", "repro", TRAIN)
     assert status == 0, output
@@ -110,17 +138,43 @@ def test_a_clone_pulls_everything_and_an_earlier_setting_without_a_run(
     assert status == 0, output
     assert f"Stage '{UNIVERSE}' is cached - skipping run" in output
     assert re.findall("Running stage '(.*)'", output) == ["check"]
-    assert clone.artifacts() == made.shorter
+    assert clone.artifacts() == shared.made.shorter
     assert nothing_ran(clone)
 
 
-def test_a_version_of_the_trained_model(made: Made, origin: Path, tmp_path: Path) -> None:
-    command = ["dvc", "artifacts", "get", str(origin), "trained", "--out", "model"]
-    git(origin, *WHO, "tag", "--annotate", "trained@v1.0.0", "--message", "eight classes")
+def test_a_trained_model_alone(shared: Shared, tmp_path: Path) -> None:
+    options = [f"{option}={value}" for option, value in shared.remote.own.items()]
+    command = ["dvc", "get", str(shared.origin), MODEL, "--out", "model"]
+    anywhere(tmp_path, *command, *(["--remote-config", *options] if options else []))
+    assert contents(tmp_path / "model") == contents(shared.made.world.folder / MODEL)
+
+
+@pytest.mark.parametrize("shared", ["folder"], indirect=True)
+def test_a_version_of_the_trained_model(shared: Shared, tmp_path: Path) -> None:
+    command = ["dvc", "artifacts", "get", str(shared.origin), "trained", "--out", "model"]
+    git(shared.origin, *WHO, "tag", "--annotate", "trained@v1.0.0", "--message", "eight classes")
     anywhere(tmp_path, *command, "--rev", "v1.0.0")
-    assert contents(tmp_path / "model") == contents(made.world.folder / MODEL)
+    assert contents(tmp_path / "model") == contents(shared.made.world.folder / MODEL)
     load = "import infopursuit; print(len(infopursuit.load('model').queries_))"
     assert anywhere(tmp_path, sys.executable, "-c", load).split() == ["8"]
+
+
+def test_a_spoiled_or_lost_object_is_reported(shared: Shared, clone: World) -> None:
+    """The last test of each remote: it is not whole afterwards."""
+    lock = (clone.folder / "dvc.lock").read_text(encoding="utf-8")
+    match = re.search(r"path: artifacts/universe/texts.parquet\s+hash: md5\s+md5: (\w{32})", lock)
+    assert match is not None
+    shared.remote.spoil(match[1])
+    pull = ["dvc", "pull", "--with-deps", UNIVERSE]
+    failed = "Checkout failed for following targets:\nartifacts/universe/texts.parquet"
+    status, output = clone.run(*pull)
+    assert status == 1, output
+    assert failed in output
+    shared.remote.lose(match[1])
+    status, output = clone.run(*pull)
+    assert status == 1, output
+    assert f"Missing cache files:\nmd5: {match[1]}" in output
+    assert failed in output
 
 
 def test_both_sides_of_a_conflict_in_the_lock_file_lead_to_the_same(

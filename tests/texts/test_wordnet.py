@@ -2,70 +2,31 @@
 
 from __future__ import annotations
 
-import lzma
-import os
 from importlib.resources import files
-from pathlib import Path
 
 import pytest
 
 from infopursuit.texts.class_kinds import class_senses
 from infopursuit.texts.normalization import number_forms
-from infopursuit.texts.wordnet import (
-    FILE,
-    packaged_nouns,
-    read_nouns,
-)
-from tests.texts.wordnet_file import noun_lines, packed
+from infopursuit.texts.wordnet import packaged_nouns, read_nouns
 
-# WordNet 3.1's dict folder, which is not part of the repository.
-DICT = os.environ.get("WORDNET_DICT")
-HEAD = "  1 This is the licence.\n  2 It has | bars.\n"
-# A made-up dict folder: offset, lexicographer's file, kind, lemmas with their ids, pointers.
-DATA = """\
-00000010 03 n 01 entity 0 001 ~ 00000020 n 0000 | all there is
-00000020 03 n 01 physical_entity 0 001 @ 00000010 n 0000 | all that has a body
-00000030 05 n 02 Bat 0 chiropteran 0 002 @ 00000020 n 0000 %p 00000050 n 0000 | it flies
-00000040 06 n 01 bat 1 003 @ 00000020 n 0000 + 00000099 v 0101 %s 00000050 n 0000 | it hits
-00000050 08 n 01 wing 0 002 #p 00000030 n 0000 @ 00000020 n 0000 | it carries
-00000060 18 n 01 Batman 0 001 @i 00000030 n 0000 | a name
-"""
-INDEX = """\
-bat n 2 2 @ %p 2 1 00000040 00000030
-batman n 1 1 @i 1 0 00000060
-chiropteran n 1 2 @ %p 1 0 00000030
-entity n 1 1 ~ 1 1 00000010
-physical_entity n 1 2 @ ~ 1 1 00000020
-wing n 1 2 @ #p 1 1 00000050
-"""
+# Lemmas, and the places of the sets that each is a kind of, seen from its own.
+LINES = [
+    "entity\t",
+    "physical_entity\t-1",
+    "bat:2 chiropteran\t-1",
+    "batman\t-1=",
+    "bat\t-3",
+    "wing\t-4",
+]
 
 
-def test_the_file_of_a_small_dict(tmp_path: Path) -> None:
-    (tmp_path / "data.noun").write_text(HEAD + DATA)
-    (tmp_path / "index.noun").write_text(HEAD + INDEX)
-    lines = noun_lines(tmp_path)
-    assert lines == [
-        "entity\t",
-        "physical_entity\t-1",
-        "bat:2 chiropteran\t-1",
-        "batman\t-1=",
-        "bat\t-3",
-        "wing\t-4",
-    ]
-    assert packed(lines) == packed(noun_lines(tmp_path))
-    nouns = read_nouns(lzma.decompress(packed(lines)).decode().splitlines())
+def test_lines_are_sets_of_synonyms_and_what_they_are_kinds_of() -> None:
+    nouns = read_nouns(LINES)
     assert nouns.senses("bat") == [4, 2]
     assert nouns.is_instance(3) and not nouns.is_instance(2)
     assert nouns.kinds(3) == {3, 2, 1, 0}
     assert nouns.things("bats") == [[4, 2]] and nouns.things("wombat") == []
-
-
-@pytest.mark.skipif(DICT is None, reason="WORDNET_DICT does not name WordNet 3.1's dict folder")
-def test_the_shipped_file_is_what_the_script_writes() -> None:
-    shipped = files("infopursuit.texts").joinpath(FILE).read_bytes()
-    lines = noun_lines(Path(str(DICT)))
-    assert lzma.decompress(shipped).decode("ascii").splitlines() == lines
-    assert len(shipped) < 1e6
 
 
 def test_the_licence_ships_with_the_nouns() -> None:

@@ -127,9 +127,7 @@ class _Parser(argparse.ArgumentParser):
     model_first = False
 
     def error(self, message: str) -> NoReturn:
-        gone = HELP["gone"].items()
-        instead = "".join(f"; {use}" for name, use in gone if f"choice: '{name}'" in message)
-        super().error(one_line(message + instead))
+        super().error(one_line(message))
 
     def parse_known_args(self, *arguments: Any, **named: Any) -> Any:
         """Refuse unknown arguments here: argparse would show the usage of the whole program."""
@@ -192,7 +190,6 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--keep", "TEXT", nargs="+", default=[])
     _path(command, "--knowledge", "FILE")
     _path(command, "--annotations", "FILE")
-    _option(command, "--certified", None, action="store_true")
     _option(command, "--llm", "WHERE")
     _option(command, "--llm-model", "NAME")
     _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")

@@ -41,7 +41,7 @@ def explain(chosen: argparse.Namespace) -> int:
         check_writable(chosen.figures, "--figures", folder=True)
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
-    limits = asked_about(model, chosen)
+    model = given(model, chosen)
     if chosen.where and chosen.interactive:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
     if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
@@ -54,7 +54,7 @@ def explain(chosen: argparse.Namespace) -> int:
     if answerer is not None and not (chosen.interactive and chosen.images):
         raise InputError("--answerer: expected it with --interactive and an image")
     if chosen.interactive:
-        _write([_conversation(model, stop, limits, answerer, chosen)], {}, chosen)
+        _write([_conversation(model, stop, answerer, chosen)], {}, chosen)
         return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
@@ -65,9 +65,9 @@ def explain(chosen: argparse.Namespace) -> int:
     explained: list[Explanation] = []
     pictures: list[Any] = []
     rejected: dict[str, str] = {}
-    for given in read_each(chosen.images, wanted_by(model)):
-        read = readable(model, given, chosen.where)
-        explained += _explained(model, read, stop, limits, chosen)
+    for images in read_each(chosen.images, wanted_by(model)):
+        read = readable(model, images, chosen.where)
+        explained += _explained(model, read, stop)
         shown = read.given.some_pictures() if chosen.figures or chosen.format == "html" else []
         pictures += shown or [None] * len(read.given.ids)
         rejected |= read.rejected
@@ -80,11 +80,7 @@ def explain(chosen: argparse.Namespace) -> int:
 
 
 def _conversation(
-    model: PursuitClassifier,
-    stop: StoppingRule,
-    limits: Mapping[str, Any],
-    answerer: Any,
-    chosen: argparse.Namespace,
+    model: PursuitClassifier, stop: StoppingRule, answerer: Any, chosen: argparse.Namespace
 ) -> Explanation:
     """Ask a person or a vision model about one image, or a person about what is in mind."""
     from infopursuit.pursuit.conversation import converse
@@ -92,31 +88,25 @@ def _conversation(
 
     person = Person(iter(sys.stdin), show)
     if not chosen.images:
-        return converse(model.dialogue(**limits), stop, person, show)
+        return converse(model.dialogue(), stop, person, show)
     if len(chosen.images) > 1:
         raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
-    (given,) = read_each(chosen.images, wanted_by(model))
+    (images,) = read_each(chosen.images, wanted_by(model))
     cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
-    dialogue = model.dialogue(given.some(), *cost, **limits)
-    dialogue.name = given.ids[0]
+    dialogue = model.dialogue(images.some(), *cost)
+    dialogue.name = images.ids[0]
     if answerer is None:
         return converse(dialogue, stop, person, show)
     from infopursuit.pursuit.vision_model import VisionModel
 
-    return converse(dialogue, stop, VisionModel(answerer, given.some_pictures()[0]), show)
+    return converse(dialogue, stop, VisionModel(answerer, images.some_pictures()[0]), show)
 
 
-def _explained(
-    model: PursuitClassifier,
-    read: Readable,
-    stop: StoppingRule,
-    limits: Mapping[str, Any],
-    chosen: argparse.Namespace,
-) -> list[Explanation]:
+def _explained(model: PursuitClassifier, read: Readable, stop: StoppingRule) -> list[Explanation]:
     rows, names = read.given.rows, read.given.ids
     if not names:
         return []
-    explained = model.explain(rows, stop, names=names, **limits)
+    explained = model.explain(rows, stop, names=names)
     if read.maps is None:
         return explained
     from infopursuit.estimators.places import located
@@ -134,19 +124,20 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
     return rule
 
 
-def asked_about(model: PursuitClassifier, chosen: argparse.Namespace) -> dict[str, Any]:
-    """Return what is known before the first question, and the classes that are possible."""
+def given(model: PursuitClassifier, chosen: argparse.Namespace) -> PursuitClassifier:
+    """Return the model given what the options say is known, and the classes that are possible."""
     from infopursuit.pursuit.known import classes_in_words, known_in_words
 
     try:
-        known = known_in_words(model.pursuit_, chosen.known)
+        if chosen.known:
+            model = model.given(known_in_words(model.pursuit_, chosen.known))
     except InputError as error:
         raise InputError(f"--known: {error}") from error
     try:
         classes = classes_in_words(model.pursuit_, chosen.among)
+        return model if classes is None else model.given(classes=classes)
     except InputError as error:
         raise InputError(f"--among: {error}") from error
-    return {"known": known, "classes": classes}
 
 
 def language_model_of(option: str, where: str | None, needed: Mapping[str, Any]) -> Any:

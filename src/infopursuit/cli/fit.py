@@ -18,7 +18,7 @@ from infopursuit.clip.weights import clip_source
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_writable
-from infopursuit.core.numbers import NUMBER, counted, percent
+from infopursuit.core.numbers import NUMBER, Proportion, counted, percent
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
 from infopursuit.datasets.given import Given
@@ -41,14 +41,12 @@ logger = logging.getLogger("infopursuit")
 
 LISTED = 20
 # Options that say nothing about a table, as argparse calls their values.
-ABOUT_IMAGES = ("texts", "labels", "clip", "classes", "knowledge", "annotations", "certified",
+ABOUT_IMAGES = ("texts", "labels", "clip", "classes", "knowledge", "annotations",
                 "llm", "llm_model")  # fmt: skip
 # Rows of a table are known again if at least this share of them differ from one another.
 DISTINCT = 0.9
 # The folder, in that of the model, where answers of a language model are kept.
 ANSWERS = "answers"
-# The questions of an image that a judge's table measures.
-FIRST = 10
 
 
 def fit(chosen: argparse.Namespace) -> int:
@@ -71,8 +69,6 @@ def fit(chosen: argparse.Namespace) -> int:
     if chosen.knowledge is not None:
         words = {"none": None, BY_CLIP: BY_CLIP}
         settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
-    if chosen.certified:
-        settings["certified"] = True
     if chosen.annotations is not None:
         settings["annotations"] = read_annotations(chosen.annotations)
     if chosen.costs is not None:
@@ -96,9 +92,9 @@ def fit(chosen: argparse.Namespace) -> int:
             warnings.filterwarnings("ignore", ".* pictures cannot be read and are left out")
             fitted = carry_out(plan, train, test)
     model, test, said = fitted
-    lines = [*summary(model), *judged(model, test)]
+    lines = summary(model)
     if said is not None:
-        lines += _by_people(model, said, test)
+        lines += _by_people(model, said)
     model.save(chosen.out)
     for line in lines:
         logger.info("%s", line)
@@ -166,52 +162,22 @@ def summary(model: PursuitClassifier) -> list[str]:
     return lines
 
 
-def judged(model: PursuitClassifier, test: Given | None) -> list[str]:
-    """Return what the judge says of the questions, and of the first ten asked of test images."""
-    if model.judgement_ is None:
-        return []
-    from infopursuit.estimators.language_model import judged as judged_questions
-    from infopursuit.estimators.sense import hard_answers, sense_of_questions
+def _by_people(model: PursuitClassifier, said: Annotations) -> list[str]:
+    """Return how far annotators agree, and how often answers are right by them.
 
-    names = [str(each) for each in model.classes_]
-    lines = [judged_questions(model.judgement_, model.queries_, names)]
-    if test is not None and test.ids:
-        table = model.judgement_.for_classes_and_texts(names, model.queries_)
-        asked = hard_answers(model.roll_out(test.rows, min(FIRST, len(model.queries_))))
-        labels = np.searchsorted(model.classes_, test.labels)
-        sense = sense_of_questions(asked, table, labels)
-        model.provenance_["sense"] = {
-            name: sense[name] for name in ("questions", "plausible", "supported_yes", "reader")
-        }
-        supported = sense["supported_yes"]
-        lines.append(
-            f"judge: of the first {asked.order.shape[1]} questions of each test image "
-            f"{'no' if supported is None else percent(supported)} yes fit the class predicted; "
-            f"a reader of the words alone is right in {percent(sense['reader'])} of the images"
-        )
-    return lines
-
-
-def _by_people(
-    model: PursuitClassifier,
-    said: Annotations,
-    test: Given | None,
-) -> list[str]:
-    """Return how far annotators agree, and how true answers to test images are by them."""
-    from infopursuit.estimators.truth_by_people import in_figures, in_lines, truth_by_people
-
+    Of training images that the answers were not fitted on.
+    """
+    annotated = model.provenance_.get("annotated", {})
     lines = [
-        f"annotations: {len(said.rows)} of {len(said.texts)} texts; "
-        f"{len(model.provenance_.get('annotated', ()))} questions follow them"
+        f"annotations: {len(said.rows)} of {len(said.texts)} texts; {len(annotated)} questions "
+        "follow them"
     ]
     pairs, same = said.agreement()
     if pairs:
         lines.append(f"annotators agree in {percent(same / pairs)} of {pairs} pairs of answers")
-    if test is not None:
-        of_test = said.of_images(test.ids)
-        by_people = truth_by_people(model, test.rows, test.labels, of_test)
-        model.provenance_["judged_by_people"] = in_figures(by_people)
-        lines += in_lines(by_people)
+    for query, facts in annotated.items():
+        yes, no = (Proportion(facts[f"{word}_right"], facts[word]) for word in ("yes", "no"))
+        lines.append(f"  {query}: yes right {yes}, no {no}")
     return lines
 
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infopursuit.cli.explain import asked_about, stopping_rule, write_output
+from infopursuit.cli.explain import given, stopping_rule, write_output
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.files import check_writable
 from infopursuit.datasets.reading import read_each
@@ -33,15 +33,15 @@ def predict(chosen: argparse.Namespace) -> int:
     if chosen.out is not None:
         check_writable(chosen.out, "--out")
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
-    stop, limits = stopping_rule(model, chosen), asked_about(model, chosen)
+    stop, model = stopping_rule(model, chosen), given(model, chosen)
     predicted = []
     rejected: dict[str, str] = {}
-    for given in read_each(chosen.images, wanted_by(model)):
-        read = readable(model, given)
+    for images in read_each(chosen.images, wanted_by(model)):
+        read = readable(model, images)
         count = len(read.given.ids)
         for start in range(0, count, BLOCK):
             block = read.given.subset(range(start, min(start + BLOCK, count)))
-            explained = model.explain(block.rows, stop, names=block.ids, **limits)
+            explained = model.explain(block.rows, stop, names=block.ids)
             predicted += [prediction(each) for each in explained]
         rejected |= read.rejected
     noun = model.pursuit_.noun

@@ -27,7 +27,7 @@ class DatasetSettings(Section):
     @classmethod
     def _a_path(cls, path: Any) -> Any:
         if path is None:  # which DVC cannot have as a dependency
-            nothing = "params/no_knowledge.jsonl, or params/no_annotations.csv"
+            nothing = "params/no_knowledge.csv, or params/no_annotations.csv"
             raise ValueError(f"null; expected a path; for none {nothing}")
         return path
 

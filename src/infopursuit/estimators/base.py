@@ -25,7 +25,6 @@ from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
-from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
@@ -35,7 +34,6 @@ from infopursuit.texts.knowledge import KnowledgeTable
 
 if TYPE_CHECKING:
     from infopursuit.core.renderers import FramedPage
-    from infopursuit.pursuit.known import Known
 
 # Settings that are data, and are not saved: the chosen questions are.
 DATA = ("texts", "text_embeddings", "queries", "knowledge")
@@ -62,7 +60,6 @@ class PursuitClassifier:
         columns_: what is in the columns of a table; None if all are numbers.
         provenance_: settings, selection and hashes of inputs, as plain values.
         knowledge_: the knowledge table that the model was fitted with; None without one.
-        judgement_: what a judge says of the questions; None if none was asked.
     """
 
     stop: StoppingRule | None
@@ -75,47 +72,25 @@ class PursuitClassifier:
     clip_source_: str | None = None
     clip_device_: str = "auto"
     columns_: TableColumns | None = None
+    is_view_: bool = False  # whether it is `given` something
     provenance_: dict[str, Any]
     knowledge_: KnowledgeTable | None = None
-    judgement_: KnowledgeTable | None = None
 
     # -- predictions ------------------------------------------------------------------------
 
-    def predict(
-        self,
-        X: Any,
-        stop: StoppingRule | None = None,
-        *,
-        known: Any = None,
-        classes: Any = None,
-    ) -> np.ndarray:
+    def predict(self, X: Any, stop: StoppingRule | None = None) -> np.ndarray:
         """Predict the class of each row; (n,), of the type of the labels.
 
         Args:
             X: (n, d) embeddings, or pictures if the model knows its CLIP.
             stop: when to ask no more; None for the model's own rule.
-            known: answers before the first question: a dict by question that holds for all rows, or
-                which answers of each row are known, as an (n, k) mask over the questions or, of a
-                table, an (n, d) mask over its columns (which it is if both fit). They are evidence,
-                and are not asked.
-            classes: the only ones there are, of `classes_`; None for all. Questions of naive Bayes
-                are chosen to tell these apart.
         """
-        if classes is not None:
-            return self._among(classes).predict(X, stop, known=known)
-        rows = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop, known)]
+        rows = [each.argmax(dim=1).cpu().numpy() for each in self._endings(X, stop)]
         return self.classes_[np.concatenate(rows)]
 
-    def predict_proba(
-        self, X: Any, stop: StoppingRule | None = None, *, known: Any = None, classes: Any = None
-    ) -> np.ndarray:
-        """Return the posterior at the point where each row's questions end; (n, c) float64.
-
-        With `classes` it has their columns, in the order of `classes_`.
-        """
-        if classes is not None:
-            return self._among(classes).predict_proba(X, stop, known=known)
-        posteriors = [each.double().cpu().numpy() for each in self._endings(X, stop, known)]
+    def predict_proba(self, X: Any, stop: StoppingRule | None = None) -> np.ndarray:
+        """Return the posterior at the point where each row's questions end; (n, c) float64."""
+        posteriors = [each.double().cpu().numpy() for each in self._endings(X, stop)]
         posterior = np.concatenate(posteriors)
         return posterior / posterior.sum(axis=1, keepdims=True)
 
@@ -126,24 +101,12 @@ class PursuitClassifier:
         """
         return self._answers(X).cpu().numpy().astype(np.float32)
 
-    def roll_out(
-        self, X: Any, budget: int | None = None, *, known: Any = None, classes: Any = None
-    ) -> RollOut:
-        """Ask `budget` questions (default k) of each row; the whole course, as tensors.
-
-        What is `known` and which `classes` there are is as in `predict`.
-        """
-        if classes is not None:
-            return self._among(classes).roll_out(X, budget, known=known)
+    def roll_out(self, X: Any, budget: int | None = None) -> RollOut:
+        """Ask `budget` questions (default k) of each row; the whole course, as tensors."""
         rows = self._rows(X).tensor().to(self.pursuit_.device)
-        facts = self._known(known, rows)
-        answers, mask = facts.of(self.pursuit_.answers(rows))
-        budget = len(self.queries_) if budget is None else budget
-        return self.pursuit_.rolled(answers, budget, known=mask)
+        return self.pursuit_.roll_out(rows, len(self.queries_) if budget is None else budget)
 
-    def accuracy_by_budget(
-        self, X: Any, y: Any, budget: int | None = None, *, known: Any = None, classes: Any = None
-    ) -> np.ndarray:
+    def accuracy_by_budget(self, X: Any, y: Any, budget: int | None = None) -> np.ndarray:
         """Return the accuracy after exactly t = 0..T questions; (T + 1,) float64.
 
         Args:
@@ -151,22 +114,17 @@ class PursuitClassifier:
             y: (n,) labels.
             budget: T, at most k; None for k. What is known counts as no question; a row that has
                 no question left keeps its prediction.
-            known: answers before the first question, as in `predict`.
-            classes: the only ones there are, as in `predict`; rows of others count as wrong.
         """
-        if classes is not None:
-            return self._among(classes).accuracy_by_budget(X, y, budget, known=known)
         rows = self._rows(X).tensor().to(self.pursuit_.device)
         labels = np.asarray(y)
         if len(labels) != len(rows):
             raise InputError(f"y has {len(labels)} labels for {len(rows)} rows; expected one each")
         budget = len(self.queries_) if budget is None else budget
-        correct, facts = np.zeros(budget + 1), self._known(known, rows)
+        correct = np.zeros(budget + 1)
         size = images_at_once(budget, len(self.classes_))
         for start in range(0, len(rows), size):
             block = slice(start, start + size)
-            answers, mask = facts.of(self.pursuit_.answers(rows[block]), start)
-            posteriors = self.pursuit_.rolled(answers, budget, known=mask).posteriors
+            posteriors = self.pursuit_.roll_out(rows[block], budget).posteriors
             predicted = self.classes_[posteriors.argmax(dim=2).cpu().numpy()]
             correct += (predicted == labels[block, None]).sum(axis=0)
         return correct / len(rows)
@@ -180,9 +138,6 @@ class PursuitClassifier:
         overrides: Mapping[str, str | float] | None = None,
         names: Sequence[str] | None = None,
         where: bool = False,
-        *,
-        known: Any = None,
-        classes: Any = None,
     ) -> list[Explanation]:
         """Explain each row: the questions asked, the answers, and the posterior after each.
 
@@ -195,29 +150,20 @@ class PursuitClassifier:
             names: of the rows; None for paths, the index of a data frame, or `image 0`, ...
             where: whether each answer yes gets its place in the picture (`Step.where`), which its
                 figure and its HTML show; for pictures only.
-            known: answers before the first question, as in `predict`; explanations show them first.
-            classes: the only ones there are, as in `predict`.
 
         Raises:
             InputError: the model has no such question, an answer is not one of these, or there are
                 no places (see `where`).
         """
-        if classes is not None:
-            return self._among(classes).explain(X, stop, overrides, names, where, known=known)
         if where:
             from infopursuit.estimators.places import located, mapped
 
             rows, maps = mapped(self, X)
             names = names_of(X, len(rows)) if names is None else names
-            explained = self.explain(rows, stop, overrides, names, known=known)
+            explained = self.explain(rows, stop, overrides, names)
             return located(self, explained, maps, X)
         answers, shown, replaced = self._given(X, overrides, names)
-        answers, mask = self._known(known, answers, replaced).of(answers)
-        found = self.pursuit_.explain(
-            answers, self._rule(stop), shown, overridden=replaced, known=mask
-        )
-        judged = judged_by_people(self.provenance_)
-        return [replace(each, judged=judged) for each in found] if judged else found
+        return self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
 
     def where(self, X: Any, question: str | Sequence[str]) -> np.ndarray:
         """Map where in each picture something speaks for a question; (n, h, w) float32.
@@ -244,13 +190,7 @@ class PursuitClassifier:
         return maps[:, 0] if isinstance(question, str) else maps
 
     def dialogue(
-        self,
-        X: Any = None,
-        person_cost: float | None = None,
-        sure: float = 1.0,
-        *,
-        known: Any = None,
-        classes: Any = None,
+        self, X: Any = None, person_cost: float | None = None, sure: float = 1.0
     ) -> Dialogue:
         """Ask one image, or a person, step by step; answers may be changed at any time.
 
@@ -260,23 +200,17 @@ class PursuitClassifier:
                 what the image is not sure of; None if the image answers all.
             sure: how certain an answer of the image has to be: yes and no are 1, probably and
                 probably not 0.75, not sure 0.5.
-            known: answers before the first question, as in `predict`; without X a dict by question.
-            classes: the only ones there are, as in `predict`.
         """
         self._check_fitted()
-        if classes is not None:
-            return self._among(classes).dialogue(X, person_cost, sure, known=known)
         rule = self._rule(None)
         if X is None:
-            return Dialogue(self.pursuit_, stop=rule, known=self._known(known, ()).answers)
+            return Dialogue(self.pursuit_, stop=rule)
         answers = self._answers(X)
         if len(answers) != 1:
             raise InputError(f"a dialogue is about one {self.pursuit_.noun}; found {len(answers)}")
         (name,) = names_of(X, 1, self.pursuit_.noun)
-        answers, mask = self._known(known, answers).of(answers)
-        places = [] if mask is None else mask[0].nonzero().squeeze(1).tolist()
-        given = {query: float(answers[0, query]) for query in places}
-        return Dialogue(self.pursuit_, answers[0], name, rule, person_cost, sure, given)
+        (answers,), _ = self.pursuit_.evidence(answers)
+        return Dialogue(self.pursuit_, answers, name, rule, person_cost, sure)
 
     def questions_for(self, label: Any, count: int = 5) -> dict[str, list[tuple[str, float]]]:
         """Return the questions that speak most for and against a class, each on its own.
@@ -290,76 +224,20 @@ class PursuitClassifier:
             log-probability of the class, in nats, before anything else is asked. It says how images
             answer, not what is true of the class: if images of pizzas alone get a yes to "giraffe",
             that adds much. Those `for` come in the order of what the answers of images of the class
-            tell on average, a no of some of them included. If the model has a knowledge table or a
-            judgement, these are the questions that it supports (true of the class, at least of some
-            pictures, or not true of it), and `other` has those that it does not. `not sure`, if
-            images may answer so and that tells something: questions with what not sure adds, the
-            largest changes first.
+            tell on average, a no of some of them included. If the model has a knowledge table,
+            these are the questions that it supports (true of the class, at least of some pictures,
+            or not true of it), and `other` has those that it does not. `not sure`, if images may
+            answer so and that tells something: questions with what not sure adds, the largest
+            changes first.
         """
+        from infopursuit.pursuit.class_questions import questions_for
+
         self._check_fitted()
         matching = [row for row, each in enumerate(self.classes_) if each == label]
         if not matching:
             expected = one_such_as(label, self.classes_.tolist())
             raise InputError(f"no class {label!r}; expected {expected}")
-        pursuit, k = self.pursuit_, len(self.queries_)
-        said = [(query, 1.0, text) for query, text in enumerate(self.queries_)]
-        if pursuit.words:
-            said = [
-                (query, level / (len(words) - 1), f"{self.queries_[query]} {word}")
-                for query, words in enumerate(pursuit.words)
-                for level, word in enumerate(words)
-                if word and 2 * level != len(words) - 1
-            ]
-        with torch.no_grad():
-            mask = torch.eye(k, device=pursuit.device)
-            chosen = mask[[query for query, _, _ in said]]
-            given = torch.tensor([[answer] for _, answer, _ in said], device=pursuit.device)
-            before = pursuit.classifier(*torch.zeros(2, 1, k, device=pursuit.device))
-            before = before.log_softmax(dim=1)
-            after = pursuit.classifier(chosen * given, chosen).log_softmax(dim=1)
-            unsure = pursuit.classifier(NOT_SURE * mask, mask).log_softmax(dim=1)
-        change = (after - before)[:, matching[0]].tolist()
-        ranked = [(text, each) for (_, _, text), each in zip(said, change, strict=True)]
-        ranked.sort(key=lambda each: -each[1])
-        told = dict(zip((text for _, _, text in said), self._told(said, matching[0]), strict=True))
-        table = self.judgement_ if self.knowledge_ is None else self.knowledge_
-        other = []
-        if table is not None:
-            name = self.pursuit_.class_names[matching[0]]
-            known = table.for_classes_and_texts([name], self.queries_)[0]
-            truth = dict(zip(self.queries_, known, strict=True))
-            supported = [
-                (query, value)
-                for query, value in ranked
-                if (truth[query] >= 0.5 if value > 0 else truth[query] < 0.5)  # NaN is neither
-            ]
-            other = sorted(set(ranked) - set(supported), key=lambda each: (-abs(each[1]), each[0]))
-            ranked = supported
-        evidence = {
-            "for": sorted(
-                (each for each in ranked if each[1] > 0), key=lambda each: -told[each[0]]
-            )[:count],
-            "against": [each for each in ranked[::-1] if each[1] < 0][:count],
-        }
-        if pursuit.rule.levels > 2 and not pursuit.words:
-            changes = zip(self.queries_, (unsure - before)[:, matching[0]].tolist(), strict=True)
-            evidence["not sure"] = sorted(changes, key=lambda each: -abs(each[1]))[:count]
-        return evidence if table is None else {**evidence, "other": other[:count]}
-
-    def _told(self, said: Sequence[tuple[int, float, str]], y: int) -> list[float]:
-        """Return how much the answers of images of a class tell for it on average, in nats.
-
-        Of a question, or of one value of a column; 0 for networks, which do not know it.
-        """
-        table = self.pursuit_.classifier.exact
-        if table is None:
-            return [0.0] * len(said)
-        rates = table.log_likelihood.exp()
-        overall = (rates @ table.log_prior.exp()).log()
-        told = rates[:, :, y] * (table.log_likelihood[:, :, y] - overall)
-        if not self.pursuit_.words:
-            told = told.sum(dim=0).expand(table.levels, -1)
-        return [float(told[table.level_of(torch.tensor(a)), query]) for query, a, _ in said]
+        return questions_for(self.pursuit_, matching[0], count, self.knowledge_)
 
     def explore(
         self,
@@ -386,7 +264,7 @@ class PursuitClassifier:
             InputError: labels or pictures are not as many as rows, or the model is too large for a
                 page.
         """
-        self._check_fitted()
+        self._check_whole()
         from infopursuit.datasets.decoding import picture_list
         from infopursuit.datasets.trained_on import each_row, seen
         from infopursuit.estimators.places import mapper
@@ -436,6 +314,29 @@ class PursuitClassifier:
             raise InputError("no rows were held out to compare with; expected validation_fraction")
         return self.pursuit_.familiarity.p_values(answers).double().cpu().numpy()
 
+    def given(self: Model, known: Mapping[str, Any] | None = None, classes: Any = None) -> Model:
+        """Return the model for rows of which something is known before the first question.
+
+        It predicts and explains as the whole model does, and cannot be saved.
+
+        Args:
+            known: answers by question, as `explain` takes overrides. They are evidence: they cost
+                nothing, are never asked, and explanations show them first.
+            classes: the only ones there are, of `classes_`; None for all. Questions of naive Bayes
+                are chosen to tell these apart.
+
+        Raises:
+            InputError: the model has no such question or class, or an answer is none.
+        """
+        self._check_fitted()
+        view = copy.copy(self)
+        view.pursuit_ = self.pursuit_.given(known, classes)
+        names = self.pursuit_.class_names
+        view.classes_ = self.classes_[[names.index(each) for each in view.pursuit_.class_names]]
+        view.is_view_ = True
+        vars(view).pop("counts_", None)
+        return view
+
     def without(self: Model, *questions: str) -> Model:
         """Return the model without some of its questions; nothing is fitted again.
 
@@ -465,17 +366,15 @@ class PursuitClassifier:
         renamed.classes_ = np.array(names)
         renamed.pursuit_ = replace(self.pursuit_, class_names=tuple(names), labels=None)
         new = dict(zip(self.pursuit_.class_names, names, strict=True))
-        for table in ("knowledge_", "judgement_"):
-            if (known := getattr(self, table)) is not None:
-                classes = tuple(new.get(name, name) for name in known.classes)
-                setattr(renamed, table, replace(known, classes=classes))
+        if (known := self.knowledge_) is not None:
+            classes = tuple(new.get(name, name) for name in known.classes)
+            renamed.knowledge_ = replace(known, classes=classes)
         return renamed
 
     # -- a model as a folder ----------------------------------------------------------------
 
     def save(self, folder: str | Path) -> None:
         """Write the model as a folder; `infopursuit.load` reads it. Equal models, equal bytes."""
-        self._check_fitted()
         persistence.save(self.as_saved(), folder)
 
     def to_hub(self, repository: str, **options: Any) -> str:
@@ -491,11 +390,11 @@ class PursuitClassifier:
         """
         from infopursuit.estimators.hub import push
 
-        self._check_fitted()
         return push(self.as_saved(), repository, **options)
 
     def as_saved(self) -> SavedModel:
         """Return what is saved of a fitted model."""
+        self._check_whole()
         settings = {
             name: value._asdict() if isinstance(value, StoppingRule) else value
             for name, value in cast(Any, self).get_params(deep=False).items()
@@ -513,7 +412,6 @@ class PursuitClassifier:
             self.provenance_,
             self.columns_,
             self.knowledge_,
-            self.judgement_,
             getattr(self, "counts_", None),
         )
 
@@ -524,13 +422,18 @@ class PursuitClassifier:
         self.classes_, self.n_features_in_ = saved.classes, saved.width
         self.clip_, self.clip_source_ = saved.clip, saved.clip_source
         self.provenance_, self.columns_ = saved.provenance, saved.table
-        self.knowledge_, self.judgement_ = saved.knowledge, saved.judgement
+        self.knowledge_ = saved.knowledge
         if saved.counts is not None:
             self.counts_ = saved.counts
         if saved.columns:
             self.feature_names_in_ = np.array(saved.columns, dtype=object)
 
     # -- inputs -----------------------------------------------------------------------------
+
+    def _check_whole(self) -> None:
+        self._check_fitted()
+        if self.is_view_:
+            raise InputError("the model is given answers or classes; expected it as it was fitted")
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "pursuit_"):
@@ -611,6 +514,8 @@ class PursuitClassifier:
         for question, answer in overrides.items():
             query = self.pursuit_.number(question)
             value = self.pursuit_.answer_value(query, answer)
+            if query in self.pursuit_.known:
+                raise InputError(f"overrides: {question!r} is known; expected another question")
             if replaced.setdefault(query, value) != value:
                 raise InputError(f"overrides: {question!r} is there twice, with two answers")
             answers[:, query] = value
@@ -624,29 +529,11 @@ class PursuitClassifier:
         for _, block in rows.blocks():
             yield self.pursuit_.answers(block.to(device))
 
-    def _endings(self, X: Any, stop: StoppingRule | None, known: Any = None) -> Iterator[Tensor]:
+    def _endings(self, X: Any, stop: StoppingRule | None) -> Iterator[Tensor]:
         """Yield the posteriors (m, c) after the last questions, a block of rows at a time."""
-        rule, rows, start = self._rule(stop), X if isinstance(X, Matrix) else self._rows(X), 0
-        facts = self._known(known, rows)
-        for block in self._answer_blocks(rows):
-            answers, mask = facts.of(block, start)
-            yield self.pursuit_.ask_until(answers, rule, mask).posterior
-            start += len(block)
-
-    def _known(self, known: Any, rows: Any, overridden: Sequence[int] = ()) -> Known:
-        """Return what is known of as many rows before the first question."""
-        from infopursuit.pursuit.known import known_of
-
-        return known_of(self.pursuit_, known, len(rows), self.n_features_in_, overridden)
-
-    def _among(self: Model, classes: Any) -> Model:
-        """Return the model among some of its classes, to ask and not to save."""
-        self._check_fitted()
-        fewer = copy.copy(self)
-        fewer.pursuit_ = self.pursuit_.among(classes)
-        names = self.pursuit_.class_names
-        fewer.classes_ = self.classes_[[names.index(each) for each in fewer.pursuit_.class_names]]
-        return fewer
+        rule = self._rule(stop)
+        for block in self._answer_blocks(X):
+            yield self.pursuit_.ask_until(block, rule).posterior
 
     def _rule(self, stop: StoppingRule | None) -> StoppingRule:
         chosen = stop or self.stop or DEFAULT_STOP
@@ -715,19 +602,3 @@ def column_names(X: Any) -> list[str]:
     """Return the names of a data frame's columns; none of an array, or if they are not texts."""
     names = names_of_columns(X)
     return names if all(isinstance(name, str) for name in names) else []
-
-
-def judged_by_people(provenance: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
-    """Return, for questions that people annotated, how many answers were right, and how many given.
-
-    Of test images if there are annotated ones, of training images by fits without them otherwise.
-    """
-    counts = {
-        query: (facts["yes_right"] + facts["no_right"], facts["yes"] + facts["no"])
-        for query, facts in provenance.get("annotated", {}).items()
-    }
-    measured = {
-        query: (facts["yes"][0] + facts["no"][0], facts["yes"][1] + facts["no"][1])
-        for query, facts in provenance.get("judged_by_people", {}).items()
-    }
-    return {query: each for query, each in {**counts, **measured}.items() if each[1]}

@@ -14,13 +14,8 @@ from infopursuit.core.settings import Section, Share
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.rules import AnswerRule
 
-# The format that is saved, and the first version of infopursuit that reads it. When you raise them,
-# let `load` read the earlier formats and keep a model of each with tests/estimators/formats.py.
+# The format that is saved, and the first version of infopursuit that reads it.
 FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
-# Formats that no release ever wrote.
-UNRELEASED = (1, 2, 3)
-# Settings that no release had, with the values of models that are read all the same.
-GONE = {"columns": "values", "certified_by": None, "class_weight": None, "leakage": 1.0}
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -93,16 +88,12 @@ class Description(Section):
     table: _Table | None = None  # of a model that reads raw tables
     words: list[list[str]] = Field(default_factory=list)  # of answers, if the rule has none
     wording: list[str] = Field(default_factory=list)
-    said: list[Literal["knowledge", "judgement"]] = Field(default_factory=list)
-    # Some earlier models have the SHA-256 of their weights alone, others have none.
-    sha256: dict[str, str] = Field(default_factory=dict)
-    weights_sha256: str | None = None
+    said: list[Literal["knowledge"]] = Field(default_factory=list)
+    sha256: dict[str, str]
 
 
 def other_format(form: object, description: object) -> str:
     """Say what to do with a model of another format."""
-    if form in UNRELEASED:
-        return ", which no release wrote; train the model again"
     if not isinstance(form, int) or form < FORMAT:
         return ""
     requires = str(description.get("requires")) if isinstance(description, dict) else ""

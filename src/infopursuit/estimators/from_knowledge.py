@@ -105,7 +105,7 @@ def read_knowledge_model(
     if not strength > 0:
         raise InputError(f"strength is {strength!r}; expected more than 0")
     if isinstance(knowledge, str | Path):
-        knowledge = open_knowledge(knowledge, texts or ())
+        knowledge = open_knowledge(knowledge)
     if not isinstance(knowledge, KnowledgeTable):
         raise InputError(
             f"knowledge is {type(knowledge).__name__}; expected a KnowledgeTable or its file"

@@ -1,10 +1,9 @@
-"""What a language model adds to a fit: questions for the classes, what is true of them, a judge.
+"""What a language model adds to a fit: questions for the classes, and what is true of them.
 
-It is asked three things, and never sees an image:
+It is asked two things, and never sees an image:
 
 1. questions that tell these classes apart, which join the texts that are there;
-2. the knowledge table, of those texts alone that the images make candidates;
-3. which classes each question of the fitted model is true of, by another prompt.
+2. the knowledge table, of those texts alone that the images make candidates.
 
 Answers are kept, so that a stopped fit goes on where it was and nothing is asked twice. If they are
 of no use, the rest is not asked, and the fit goes on as it would without a language model.
@@ -16,13 +15,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any
 
 import numpy as np
 
-from infopursuit.core.numbers import percent
 from infopursuit.queries.class_knowledge import (
-    JUDGE_NEEDED,
     NEEDED,
     OFFERED,
     TEXTS_PER_PROMPT,
@@ -42,7 +39,7 @@ from infopursuit.queries.language_models import (
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.parsing import answer_pattern
 from infopursuit.queries.templates import PromptTemplate, load_template
-from infopursuit.texts.knowledge import TRUE, KnowledgeTable
+from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import distinct
 from infopursuit.texts.vocabulary import visual_vocabulary
 
@@ -51,54 +48,12 @@ logger = logging.getLogger("infopursuit")
 # Texts of which the knowledge table is asked. With 1,000 of 1,612 texts three data sets
 # lose nothing against a table of all (docs/your-data/truth.md).
 CANDIDATES = 1000
-# A text is true of a class, at least sometimes, from this value on.
-TRUE_OF_A_CLASS = 0.5
 # How answers are drawn, as in params.yaml.
 TEMPERATURE, TOP_P, MAX_TOKENS, SEED = 0.7, 0.95, 400, 0
 # Fields of a request that limit the tokens of an answer.
 TOKEN_LIMITS = ("max_tokens", "max_completion_tokens")
 # English text has about this many characters a token.
 CHARACTERS_PER_TOKEN = 4
-
-
-@runtime_checkable
-class Learner(Protocol):
-    """A classifier that learns from texts, as far as a language model helps it."""
-
-    texts: Any
-    text_embeddings: Any
-    knowledge: Any
-
-    def candidates(self, X: Any, y: Any, count: int) -> list[str]:
-        """Return the texts that may become questions."""
-        ...
-
-    def select_queries(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        annotations: Any = None,
-        certified: bool = False,
-        reference_embeddings: Any = None,
-    ) -> list[str]:
-        """Return the texts that a fit would choose."""
-        ...
-
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        annotations: Any = None,
-        certified: bool = False,
-        reference_embeddings: Any = None,
-    ) -> Any:
-        """Learn from rows and labels."""
-        ...
-
-
-L = TypeVar("L", bound=Learner)
 
 
 class LanguageModelHelp:
@@ -123,7 +78,6 @@ class LanguageModelHelp:
         self.of_no_use: str | None = None
         self.class_queries = _prompt("class_queries", VARIABLES)
         self.class_knowledge = _prompt("class_knowledge", NEEDED, OFFERED)
-        self.class_judgement = _prompt("class_judgement", JUDGE_NEEDED)
 
     def announce(self, classes: Sequence[str], k: int, texts: int, questions: bool = True) -> str:
         """Return how many calls and tokens a fit takes at most.
@@ -134,26 +88,24 @@ class LanguageModelHelp:
             texts: how many there are to choose from.
             questions: whether the model is asked for questions, too.
         """
-        tables = ((len(classes), min(CANDIDATES, texts)), (k, len(classes)))
-        knowledge, judgement = (most_prompts_for(*each) for each in tables)
+        table = len(classes), min(CANDIDATES, texts)
+        knowledge = most_prompts_for(*table)
         asked = int(questions) * (1 + RETRIES)
-        useful = int(questions) + sum(prompts_for(*each) for each in tables)
+        useful = int(questions) + prompts_for(*table)
         batch = visual_vocabulary()[:TEXTS_PER_PROMPT]
         rendered = (
             (asked, self.class_queries.render(classes=list(classes), k=k)),
             (knowledge, self.class_knowledge.render(
                 class_name=classes[0], texts=batch, classes=list(classes))),
-            (judgement, self.class_judgement.render(
-                text=batch[0], classes=list(classes)[:TEXTS_PER_PROMPT])),
         )  # fmt: skip
         read = sum(calls * len(prompt) for calls, prompt in rendered) // CHARACTERS_PER_TOKEN
         extra = (self.model.identity or {}).get("extra", {})
         own = next((extra[each] for each in TOKEN_LIMITS if isinstance(extra.get(each), int)), 0)
         written = asked * (own or max(k * TOKENS_PER_QUERY, MAX_TOKENS))
-        written += (knowledge + judgement) * (own or MAX_TOKENS)
-        parts = f"{f'questions {asked}, ' * questions}knowledge {knowledge:,}, judge {judgement:,}"
+        written += knowledge * (own or MAX_TOKENS)
+        parts = f"{f'questions {asked}, ' * questions}knowledge {knowledge:,}"
         return (
-            f"the language model is asked at most {asked + knowledge + judgement:,} times "
+            f"the language model is asked at most {asked + knowledge:,} times "
             f"({parts}), {useful:,} times if all its answers can be used: it reads about {read:,} "
             f"tokens at most and writes at most {written:,}; requests that a server refuses or "
             f"does not answer are sent again; answers are kept in {self.kept_in}"
@@ -178,31 +130,24 @@ class LanguageModelHelp:
         arguments = (classes, distinct(texts), sampling, self.kept_in)
         return ask_knowledge(self.model, self.class_knowledge, *arguments).knowledge
 
-    def judgement(self, classes: Sequence[str], questions: Sequence[str]) -> KnowledgeTable:
-        """Return which classes each question is true of, by another prompt."""
-        sampling = self._sampling(knowledge_pattern())
-        arguments = (classes, distinct(questions), sampling, self.kept_in)
-        asked = ask_knowledge(self.model, self.class_judgement, *arguments, by_text=True)
-        return asked.knowledge
-
     def _sampling(self, pattern: str) -> Sampling:
         """Return how answers are drawn; only vLLM is known to keep to a pattern."""
         form = pattern if isinstance(self.model, VllmEngine) else None
         return Sampling(TEMPERATURE, TOP_P, MAX_TOKENS, SEED, form)
 
-    def fit(self, model: L, X: Any, y: Any, draft: Any = None, **teaching: Any) -> L:
-        """Ask for the knowledge of the candidates among a model's texts; fit; ask the judge.
+    def fit(self, model: Any, X: Any, y: Any, draft: Any = None, **teaching: Any) -> None:
+        """Ask for the knowledge of the candidates among a model's texts; fit.
 
         If answers are of no use, an error is logged, `provenance_["language_model"]` says why, and
-        the model is fitted with `draft`, or stays without a judgement.
+        the model is fitted with `draft`.
 
         Args:
-            model: not fitted, with texts and without knowledge. Its texts become the candidates,
-                whose scores stay relative to all texts that it had.
+            model: a classifier that is not fitted, with texts and without knowledge. Its texts
+                become the candidates, whose scores stay relative to all texts that it had.
             X: (n, d) embeddings.
             y: (n,) labels.
             draft: the knowledge that takes the place of the language model's.
-            teaching: `annotations` and `certified`, as `fit` takes them.
+            teaching: `annotations`, as `fit` takes them.
         """
         try:
             if self.of_no_use is None:
@@ -212,19 +157,17 @@ class LanguageModelHelp:
         identity = dict(self.model.identity or {})
         if self.of_no_use is not None:
             identity["of_no_use"] = self.of_no_use
-            instead = "its judgement is left out"
-            if not hasattr(model, "queries_"):
-                model.knowledge = draft
-                model.fit(X, y, **teaching)
-                instead = "the model is fitted as without it"
-            logger.error("the language model is asked no more, %s: %s", instead, self.of_no_use)
-        fitted: Any = model
-        fitted.provenance_["language_model"] = identity
-        return model
+            model.knowledge = draft
+            model.fit(X, y, **teaching)
+            logger.error(
+                "the language model is asked no more, the model is fitted as without it: %s",
+                self.of_no_use,
+            )
+        model.provenance_["language_model"] = identity
 
-    def _fit(self, model: Learner, X: Any, y: Any, teaching: Mapping[str, Any]) -> None:
+    def _fit(self, model: Any, X: Any, y: Any, teaching: Mapping[str, Any]) -> None:
         classes = [str(each) for each in np.unique(np.asarray(y))]
-        texts: list[str] = list(model.texts or ())
+        texts: list[str] = list(model.texts)
         candidates = model.candidates(X, y, CANDIDATES)
         known = self.knowledge(classes, candidates)
         rows = {text: row for row, text in enumerate(texts)}
@@ -232,38 +175,8 @@ class LanguageModelHelp:
         teaching = {"reference_embeddings": everything, **teaching}
         model.texts = candidates
         model.text_embeddings = everything[[rows[text] for text in candidates]]
-        before = model.select_queries(X, y, **teaching)
         model.knowledge = known.for_classes_and_texts(classes, candidates)
-        fitted = model.fit(X, y, **teaching)
-        logger.info("%s", changed(before, fitted.queries_, known))
-        fitted.judgement_ = self.judgement(classes, fitted.queries_)
-
-
-def changed(before: Sequence[str], after: Sequence[str], known: KnowledgeTable) -> str:
-    """Say in one line what a knowledge table changed in the choice of questions."""
-
-    def true_of_some(questions: Sequence[str]) -> str:
-        values = known.for_classes_and_texts(known.classes, questions)
-        return f"{int((values >= TRUE_OF_A_CLASS).any(axis=0).sum())} of {len(questions)}"
-
-    others = len(set(after) - set(before))
-    return (
-        f"knowledge: {true_of_some(after)} questions are true of a class, without it "
-        f"{true_of_some(before)}; {others} questions are others"
-    )
-
-
-def judged(judgement: KnowledgeTable, questions: Sequence[str], classes: Sequence[str]) -> str:
-    """Say in one line what a judge thinks of the questions."""
-    values = judgement.for_classes_and_texts(classes, questions)
-    answered = ~np.isnan(values).all(axis=0)
-    sensible = (values >= TRUE_OF_A_CLASS).any(axis=0) & answered
-    certain = (values >= TRUE).any(axis=0) & answered
-    share = percent(float(sensible.sum() / max(answered.sum(), 1)))
-    return (
-        f"judge: {int(sensible.sum())} of {int(answered.sum())} questions ({share}) are true of a "
-        f"class, {int(certain.sum())} of nearly every image of one"
-    )
+        model.fit(X, y, **teaching)
 
 
 def _prompt(name: str, needed: Sequence[str], offered: Sequence[str] = ()) -> PromptTemplate:

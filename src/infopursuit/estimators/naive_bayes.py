@@ -63,7 +63,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         first_query: the question that every image is asked first; None for the best.
         knowledge: (c, u) how true each text is of each class, in the order of `classes_` and
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
-            `KnowledgeTable` that names both, or its file (`.jsonl`, `.csv`, `.parquet`). Texts that
+            `KnowledgeTable` that names both, or its file (`.csv`, `.parquet`). Texts that
             are true of no class are asked less, and about as many images get a yes as the table
             says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
             texts that the images of each class are closest to (at least 200 texts). A table
@@ -115,7 +115,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         validation: tuple[Any, Any] | None = None,
         *,
         annotations: Mapping[str, Any] | None = None,
-        certified: bool = False,
         reference_embeddings: Any = None,
     ) -> InformationPursuitClassifier:
         """Choose the questions and learn how each class answers them.
@@ -141,8 +140,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             annotations: what people say of single training images: of each text (n,) 1 yes, 0 no,
                 NaN nothing, in the order of the rows of X. Cuts and directions of these texts
                 follow the people (`pursuit.answers.annotated`); a text need not be among `texts`.
-            certified: whether to ask only texts whose answers people found right, in at least 75 %
-                of the images that got one.
             reference_embeddings: (v, d) of the texts that scores are relative to; None for
                 `text_embeddings`.
 
@@ -151,7 +148,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         """
         wishes, seed = self._checked_settings(), seed_of(self.random_state)
         shards = TrainingSet.in_shards(X)
-        self._check_teaching(annotations, certified, reference_embeddings)
+        self._check_teaching(annotations, reference_embeddings)
         self.columns_ = memory = None
         if shards is not None:
             given = {"y": y, "sample_weight": sample_weight, "annotations": annotations}
@@ -170,8 +167,10 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             memory = training_set(rows, y, sample_weight)
             self._set_width(source, "X", rows.width)
             self._keep_column_names(X)
-            if isinstance(source, TextSource):
-                source = _taught(source, annotations, certified, rows, y, memory, seed)
+            if isinstance(source, TextSource) and annotations:
+                from infopursuit.questions.annotations import taught
+
+                source = taught(source, annotations, rows, y, memory, seed)
         data = shards or memory
         assert data is not None
         self.classes_, held_out = data.classes, None
@@ -202,7 +201,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         """Become what was fitted."""
         self.pursuit_, self.queries_ = fitted.pursuit, fitted.pursuit.queries
         self.provenance_, self.knowledge_ = fitted.facts, fitted.knowledge
-        self.judgement_ = self.clip_source_ = None
+        self.clip_source_ = None
 
     @classmethod
     def from_knowledge(
@@ -223,7 +222,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         explains itself. Labels that come later go to `partial_fit`.
 
         Args:
-            knowledge: a `KnowledgeTable`, or its file (`.jsonl`, `.parquet`).
+            knowledge: a `KnowledgeTable`, or its file (`.csv`, `.parquet`).
             reliability: how often an answer is right, between 0.5 and 1; None for 0.9 of a person.
                 Of CLIP, how often it says yes of what is true; None for 0.6.
             texts: that may become questions; None for those of the table.
@@ -289,8 +288,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         y: Any,
         sample_weight: Any = None,
         *,
-        annotations: Mapping[str, Any] | None = None,
-        certified: bool = False,
         reference_embeddings: Any = None,
     ) -> list[str]:
         """Return the k texts that `fit` would choose, from all the rows given; nothing is fitted.
@@ -301,7 +298,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         wishes, seed = self._checked_settings(), seed_of(self.random_state)
         source, rows = self._texts_to_ask(wishes, reference_embeddings), UnitMatrix(X, "X")
         data = training_set(rows, y, sample_weight)
-        source = _taught(source, annotations, certified, rows, y, data, seed)
         chooser = source.on(data, wishes, seed)
         return chooser.texts.named(chooser.rows(wishes, seed))
 
@@ -367,10 +363,8 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         self._rule(None)
         return wishes
 
-    def _check_teaching(self, annotations: Any, certified: bool, reference: Any) -> None:
+    def _check_teaching(self, annotations: Any, reference: Any) -> None:
         """Raise InputError for what people teach of texts, if there are none."""
-        if certified and not annotations:
-            raise InputError("certified: there are no annotations; expected some, or False")
         given = {"annotations": annotations or None, "reference_embeddings": reference}
         no_texts = self.texts is None or self._own_source() is not None
         for name, value in given.items():
@@ -394,12 +388,3 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         source = TextSource(texts, Knowledge.of(self.knowledge), reference)
         source.check(wishes)
         return source
-
-
-def _taught(source: TextSource, annotations: Any, *given: Any) -> TextSource:
-    """Return texts with what people say of single rows; without annotations the same texts."""
-    if not annotations:
-        return source
-    from infopursuit.questions.annotations import taught
-
-    return taught(source, annotations, *given)

@@ -6,7 +6,6 @@ FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, class
                              familiarity.*; counts.* of a model `from_knowledge`
 FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
 FOLDER/knowledge.csv         the knowledge table that it was fitted with, if there is one
-FOLDER/judgement.csv         what a judge says of its questions, if one was asked
 
 Nothing in a folder is code: a model from a stranger can be wrong, and can do nothing else. Its
 description has one strict form (`Description`), and nothing of a size that it only claims is
@@ -40,7 +39,6 @@ from infopursuit.core.settings import first_mistake
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.description import (
     FORMAT,
-    GONE,
     REQUIRES,
     Description,
     class_labels,
@@ -60,9 +58,8 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, read_knowledge_csv
 
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
-# Tables of classes and texts, by the field of a saved model that holds them.
-TABLES = {"knowledge": "knowledge.csv", "judgement": "judgement.csv"}
-FILES = (DESCRIPTION, WEIGHTS, CLIP, *TABLES.values())
+KNOWLEDGE = "knowledge.csv"
+FILES = (DESCRIPTION, WEIGHTS, CLIP, KNOWLEDGE)
 NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
 # The parts that a model may have besides its rule, its querier and its classifier.
 MORE: dict[str, Any] = {"familiarity": Familiarity, "counts": Counts}
@@ -88,7 +85,6 @@ class SavedModel:
         clip_source: where the CLIP is, as `load_clip` takes it; None if it is not known.
         provenance: what it was fitted on, and how good it is.
         knowledge: what is known of its classes and texts; None if nothing is.
-        judgement: what a judge says of its questions; None without one.
         counts: what `partial_fit` has counted; None if the model has no such method.
     """
 
@@ -103,7 +99,6 @@ class SavedModel:
     provenance: dict[str, Any]
     table: TableColumns | None = None
     knowledge: KnowledgeTable | None = None
-    judgement: KnowledgeTable | None = None
     counts: Counts | None = None
 
 
@@ -152,11 +147,10 @@ def save(model: SavedModel, folder: str | Path) -> None:
         description["words"] = [list(each) for each in pursuit.words]
     if pursuit.wording:
         description["wording"] = list(pursuit.wording)
-    tables = {name: table for name in TABLES if (table := getattr(model, name)) is not None}
-    if tables:
-        description["said"] = sorted(tables)
     files = {WEIGHTS: tensors}
-    files |= {TABLES[name]: _table_file(folder / TABLES[name], tables[name]) for name in tables}
+    if model.knowledge is not None:
+        description["said"] = ["knowledge"]
+        files[KNOWLEDGE] = _table_file(folder / KNOWLEDGE, model.knowledge)
     if source is not None and pins_weights(source):
         try:
             files[CLIP] = Path(source).read_bytes()
@@ -215,12 +209,6 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
         described = Description.model_validate(values)
     except ValidationError as error:
         raise InputError(f"{folder / DESCRIPTION}: {first_mistake(error)}") from error
-    for name, usual in GONE.items():
-        if (value := values["settings"].get(name, usual)) != usual:
-            raise InputError(
-                f"{folder / DESCRIPTION}: settings.{name} is {value!r}, which no release had; "
-                "train the model again"
-            )
     try:
         weights = parsed(files[WEIGHTS])
     except (SafetensorError, OSError, ValueError) as error:
@@ -232,9 +220,8 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
         nothing = torch.zeros(1, 1, device=device).expand(1, model.width)
         model.pursuit.roll_out(nothing, min(1, len(model.pursuit.queries)))
         model.clip_source = _from_folder(model.clip_source, folder)
-    for name in described.said:
-        path = folder / TABLES[name]
-        setattr(model, name, read_knowledge_csv(path, files.get(path.name)))
+    if described.said:
+        model.knowledge = read_knowledge_csv(folder / KNOWLEDGE, files.get(KNOWLEDGE))
     return model
 
 
@@ -270,10 +257,9 @@ def _hashes(description: Any) -> dict[str, Any]:
     """Return the SHA-256 of files by name, of a description that is not checked yet."""
     if not isinstance(description, dict):
         return {}
-    hashes = {WEIGHTS: description.get("weights_sha256")}
-    if isinstance(given := description.get("sha256"), dict):
-        hashes |= given
-    return {name: hashes[name] for name in FILES if hashes.get(name) is not None}
+    hashes = description.get("sha256")
+    given = hashes if isinstance(hashes, dict) else {}
+    return {name: given[name] for name in FILES if name in given}
 
 
 @contextmanager
@@ -330,7 +316,7 @@ def _restored(
     device: torch.device | str,
 ) -> SavedModel:
     estimator, first = described.estimator, described.first
-    settings = {name: value for name, value in values["settings"].items() if name not in GONE}
+    settings = dict(values["settings"])
     stop = described.settings.stop
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
     queries, classes = tuple(described.queries), class_labels(described.classes)

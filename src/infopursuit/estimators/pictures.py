@@ -72,12 +72,11 @@ def fit(
         test_fraction: the share of each class of a folder without `train` and `test` that are test
             images, those of the pipeline; 0 to fit on all. A list of pictures is fitted on as a
             whole.
-        language_model: what is asked for questions that tell these classes apart, for what is true
-            of the classes, and for its judgement of the questions chosen: the address and the name
-            of a model on a server of OpenAI's chat completions, as a pair, or with a mapping of
-            more fields of its requests as a third; `vllm:FOLDER` or `vllm:MODEL@REVISION`; or a
-            `LanguageModel`. None to ask none. If its answers are of no use, an error is logged,
-            and the model is as without it.
+        language_model: what is asked for questions that tell these classes apart, and for what is
+            true of the classes: the address and the name of a model on a server of OpenAI's chat
+            completions, as a pair, or with a mapping of more fields of its requests as a third;
+            `vllm:FOLDER` or `vllm:MODEL@REVISION`; or a `LanguageModel`. None to ask none. If its
+            answers are of no use, an error is logged, and the model is as without it.
         settings: those of `estimators.plan.Embedding`, `device`, `batch_size` and `progress`;
             `answers_in`, the folder where answers of the language model are kept, None for one in
             the cache folder; and others of InformationPursuitClassifier, such as `ban` or `stop`.

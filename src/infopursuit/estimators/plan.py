@@ -65,9 +65,9 @@ class Plan:
     """What to fit, and with which help.
 
     Attributes:
-        settings: of InformationPursuitClassifier, and `annotations` and `certified` of its `fit`.
-            `annotations` may be a file, or `Annotations` that name the images. `knowledge` is
-            `clip` if there are neither texts nor a language model.
+        settings: of InformationPursuitClassifier, and `annotations` of its `fit`, which may be a
+            file, or `Annotations` that name the images. `knowledge` is `clip` if there are neither
+            texts nor a language model.
         texts: what may become a question, a mapping for questions in other words than the text
             that is embedded, or embedded already; None for `visual_vocabulary()`.
         embedding: the CLIP; None if all is embedded, and no CLIP is known.
@@ -105,7 +105,6 @@ def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
     seen = train.rows is None
     given, reference, settings = _questions(plan)
     said, teaching = settings.pop("annotations", None), {}
-    teaching["certified"] = settings.pop("certified", False)
     if isinstance(said, str | Path):
         said = read_annotations(said)
     if isinstance(said, Annotations):
@@ -146,7 +145,6 @@ def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
             teaching["reference_embeddings"] = tower.embedded(reference)
     teaching["annotations"] = said
     if isinstance(said, Annotations):
-        # Of test images alone they measure, and teach nothing.
         teaching["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
     with warnings.catch_warnings():
         if tower is not None:  # that was said before
@@ -155,7 +153,7 @@ def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
             model.fit(train.rows, train.labels, **teaching)
         else:
             draft = BY_CLIP if plan.texts is None else None
-            model = helper.fit(model, train.rows, train.labels, draft, **teaching)
+            helper.fit(model, train.rows, train.labels, draft, **teaching)
     remember(model.provenance_, train.some_pictures() if seen else train.rows)
     if tower is not None:
         model.clip_, model.clip_device_ = tower.clip.name, tower.how.device

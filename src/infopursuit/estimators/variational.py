@@ -171,7 +171,7 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
                 all images at once.
         """
         settings = settings_of(self)
-        self.columns_ = self.knowledge_ = self.judgement_ = None
+        self.columns_ = self.knowledge_ = None
         shards = EmbeddedShards(X) if isinstance(X, str | Path) else X
         if isinstance(shards, EmbeddedShards):
             if y is not None:

@@ -52,7 +52,7 @@ from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
-from infopursuit.pursuit.known import Known, classes_in_words, known_in_words
+from infopursuit.pursuit.known import classes_in_words, known_in_words
 from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
@@ -244,10 +244,9 @@ def server(
     @lru_cache(KEPT)
     def predicting(known: tuple[str, ...], among: tuple[str, ...]) -> Made[dict[str, Any]]:
         """Return the same for the same: such pictures are answered at once."""
-        given = known_in_words(model.pursuit, known)
-        classes = classes_in_words(model.pursuit, among)
-        pursuit = model.pursuit if classes is None else model.pursuit.among(classes)
-        return partial(predictions, pursuit=pursuit, known=given)
+        whole = model.pursuit
+        given = known_in_words(whole, known), classes_in_words(whole, among)
+        return partial(predictions, pursuit=whole.given(*given))
 
     async def of_picture(request: Request, make: Made[T]) -> T:
         if model.answer is None:
@@ -378,14 +377,13 @@ def answer_pictures(model: Served, pictures: Sequence[Picture]) -> list[Answers]
 
 
 def predictions(
-    model: Served, pictures: Sequence[Picture], pursuit: Pursuit, known: Known
+    model: Served, pictures: Sequence[Picture], pursuit: Pursuit
 ) -> list[dict[str, Any]]:
-    """Return what a pursuit of the model says of each picture, in words, if something is known."""
+    """Return what a pursuit of the model says of each picture, in words."""
     assert model.answer is not None
     images, names = zip(*pictures, strict=True)
     with clip_at_work():
-        answers, mask = known.of(model.answer(images))
-        said = pursuit.explain(answers, model.stop, names, known=mask)
+        said = pursuit.explain(model.answer(images), model.stop, names)
         return [prediction(each) for each in said]
 
 

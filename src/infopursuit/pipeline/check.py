@@ -45,7 +45,7 @@ from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
 from infopursuit.texts import knowledge_files
 from infopursuit.texts.annotations import read_annotations
-from infopursuit.texts.knowledge_lists import read_judge, read_strict
+from infopursuit.texts.knowledge_files import knowledge_of_classes
 
 logger = logging.getLogger("infopursuit")
 
@@ -111,8 +111,8 @@ def check(params_file: str | Path = "params.yaml") -> int:
         of = dataset.classes if Path(dataset.classes).exists() else str(ARTIFACTS / known)
         for key, read, made in (
             ("knowledge", partial(_knowledge, record), ""),
-            ("judge", read_judge, ""),
-            ("strict", read_strict, ""),
+            ("judge", knowledge_of_classes, ""),
+            ("strict", knowledge_of_classes, ""),
             ("images", partial(_images, params.clip), f"images/{name}.parquet"),
         ):
             path = getattr(dataset, key)
@@ -206,7 +206,7 @@ def _knowledge(record: AnswersFromRecord | None, path: str, classes: list[str]) 
         if record is not None:
             record.recorded(class_knowledge.NEEDED[0], classes)
     else:
-        knowledge_files.check_classes(path, knowledge_files.open_knowledge(path), classes)
+        knowledge_of_classes(path, classes)
 
 
 def _images(clip: str, source: str, classes: list[str]) -> None:

@@ -42,7 +42,7 @@ def knowledge(dataset: str) -> Path:
 
 def judgements(dataset: str, by: str) -> Path:
     """Return what the `judge` or the `strict` list says of the classes of a data set."""
-    return ARTIFACTS / "judgements" / f"{dataset}.{by}.jsonl"
+    return ARTIFACTS / "judgements" / f"{dataset}.{by}.parquet"
 
 
 def people(dataset: str) -> Path:

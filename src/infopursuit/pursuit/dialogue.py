@@ -14,7 +14,6 @@ cost, and then `dialogue.answer(...)` takes that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -51,7 +50,6 @@ class Dialogue:
             question tells most for its cost.
         sure: an answer of the image counts if it is at least this certain: yes and no are 1,
             probably and probably not 0.75, not sure 0.5.
-        known: answers that are known before the first question, by the number of their question.
     """
 
     def __init__(
@@ -62,10 +60,9 @@ class Dialogue:
         stop: StoppingRule | None = None,
         person_cost: float | None = None,
         sure: float = 1.0,
-        known: Mapping[int, float] | None = None,
     ) -> None:
         self.pursuit, self.image_answers, self.name = pursuit, answers, name or pursuit.noun
-        self.stop, self.known = stop or DEFAULT_STOP, dict(known or {})
+        self.stop, self.known = stop or DEFAULT_STOP, pursuit.known
         self._costs: Tensor | None = None
         self._sure: Tensor | None = None
         if person_cost is not None:
@@ -222,7 +219,7 @@ class Dialogue:
             noun=self.pursuit.noun,
             note=self.pursuit.note,
             spent=self._spent(),
-            known=self.pursuit.known_steps(self.known, posteriors[0]),
+            known=self.pursuit.known_steps(posteriors[0]),
         )
 
     def _spent(self) -> float | None:

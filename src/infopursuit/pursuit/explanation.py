@@ -33,7 +33,6 @@ UNFAMILIAR = 0.01
 OPTIONAL = (
     "labels",
     "picture",
-    "judged",
     "noun",
     "not_asked",
     "known",
@@ -177,8 +176,6 @@ class Explanation:
             are the labels.
         picture: the image as the model saw it, small, as a data address; None if no answer has a
             place (`Step.where`).
-        judged: of questions, how many answers people found right and how many they judged; None if
-            nobody did.
         noun: what is explained: `image`, or `row` of a table.
         not_asked: answers of a person to questions that are not among the steps, each with the
             posterior as if it had come last.
@@ -197,7 +194,6 @@ class Explanation:
     familiarity: float | None = None
     labels: tuple[Any, ...] | None = None
     picture: str | None = None
-    judged: Mapping[str, tuple[int, int]] | None = None
     noun: str = IMAGE
     not_asked: tuple[Step, ...] = ()
     known: tuple[Step, ...] = ()
@@ -322,8 +318,6 @@ class Explanation:
         }
         if values.get("labels"):
             parts["labels"] = tuple(values["labels"])
-        if values.get("judged"):
-            parts["judged"] = {query: tuple(each) for query, each in values["judged"].items()}
         kept = {key: each for key, each in values.items() if key != "confident"}
         return cls(**{**kept, **parts})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -59,6 +59,8 @@ class Pursuit:
             if all are answered with yes and no.
         wording: the k questions as they are asked; empty for what the queries alone give.
         note: what everybody should know who reads its explanations; None for nothing.
+        known: answers that are known before the first question, by the number of their question:
+            evidence that is free, and never asked (`given`).
     """
 
     queries: tuple[str, ...]
@@ -72,6 +74,7 @@ class Pursuit:
     words: tuple[tuple[str, ...], ...] = ()
     wording: tuple[str, ...] = ()
     note: str | None = None
+    known: Mapping[int, float] = field(default_factory=dict)
 
     def question(self, query: int | str) -> str:
         """Return a question in words, of its number or query."""
@@ -168,7 +171,6 @@ class Pursuit:
         images: Float[Tensor, "n d"],
         budget: int,
         best: int = 0,
-        known: Bool[Tensor, "n k"] | None = None,
     ) -> RollOut:
         """Ask `budget` queries of every image, one after another.
 
@@ -176,24 +178,29 @@ class Pursuit:
             images: unit norm.
             budget: 0 to k, without what is known.
             best: how many of the best queries to record at each step.
-            known: which answers of each image are known before the first query; None for none.
 
         Raises:
             InputError: the budget is not in 0..k.
         """
         self._check(budget)
-        return self.rolled(self.answers(images), budget, best, known)
+        return self.rolled(self.answers(images), budget, best)
 
-    def rolled(
-        self,
-        answers: Float[Tensor, "n k"],
-        budget: int,
-        best: int = 0,
-        known: Bool[Tensor, "n k"] | None = None,
-    ) -> RollOut:
+    def rolled(self, answers: Float[Tensor, "n k"], budget: int, best: int = 0) -> RollOut:
         """Return the `roll_out` of images whose answers to all queries are given."""
         self._check(budget)
+        answers, known = self.evidence(answers)
         return roll_out(self.querier, self.classifier, answers, budget, self.first, best, known)
+
+    def evidence(
+        self, answers: Float[Tensor, "n k"]
+    ) -> tuple[Float[Tensor, "n k"], Bool[Tensor, "n k"] | None]:
+        """Return answers with those that are known in their places, and which these are."""
+        if not self.known:
+            return answers, None
+        answers, mask = answers.clone(), torch.zeros_like(answers, dtype=torch.bool)
+        for query, answer in self.known.items():
+            answers[:, query], mask[:, query] = answer, True
+        return answers, mask
 
     def asked(self, answers: Float[Tensor, "n k"], budget: int) -> Int[Tensor, "n T"]:
         """Return the queries that `roll_out` asks, from the answers to all of them; no posteriors.
@@ -211,13 +218,9 @@ class Pursuit:
                 "the dictionary"
             )
 
-    def ask_until(
-        self,
-        answers: Float[Tensor, "n k"],
-        stop: StoppingRule,
-        known: Bool[Tensor, "n k"] | None = None,
-    ) -> Ending:
+    def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
         """Return the posterior of each image when the stopping rule ends its questions."""
+        answers, known = self.evidence(answers)
         return ask_until(self.querier, self.classifier, answers, stop, self.first, known)
 
     def explain(
@@ -227,7 +230,6 @@ class Pursuit:
         images: Sequence[str],
         true_classes: Sequence[str | None] | None = None,
         overridden: Sequence[int] = (),
-        known: Bool[Tensor, "n k"] | None = None,
     ) -> list[Explanation]:
         """Return the explanation of each image, up to where the stopping rule ends its questions.
 
@@ -237,11 +239,10 @@ class Pursuit:
             images: n ids or paths.
             true_classes: n class names, None if unknown.
             overridden: queries whose answers a person gave.
-            known: which answers of each image are known before the first query; None for none.
         """
-        stop = stop.checked()
+        stop, (answers, _) = stop.checked(), self.evidence(answers)
         budget = stop.budget(len(self.queries))
-        rolled = self.rolled(answers, budget, RUNNERS_UP + 1, known)
+        rolled = self.rolled(answers, budget, RUNNERS_UP + 1)
         counts, held = stop.steps(rolled.posteriors)
         worth_asking = (rolled.values > -torch.inf).any(dim=2).long().cumprod(dim=1).sum(dim=1)
         held[counts > worth_asking] = 0
@@ -251,7 +252,7 @@ class Pursuit:
             for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
         ]
         return self.explanations_from_rollout(
-            rolled, counts, ended, answers, images, true_classes, overridden, known=known
+            rolled, counts, ended, answers, images, true_classes, overridden
         )
 
     def explanations_from_rollout(
@@ -263,7 +264,6 @@ class Pursuit:
         images: Sequence[str],
         true_classes: Sequence[str | None] | None = None,
         overridden: Sequence[int] = (),
-        known: Bool[Tensor, "n k"] | None = None,
     ) -> list[Explanation]:
         """Return explanations of the first `counts` steps of what was rolled out.
 
@@ -275,12 +275,11 @@ class Pursuit:
             images: n ids or paths.
             true_classes: n class names, None if unknown.
             overridden: queries whose answers a person gave.
-            known: which answers were known before them; None for none.
         """
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
         p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
         spent = self.spent(rolled.order)
-        not_asked = self._not_asked(rolled.order, counts, answers, overridden, known)
+        not_asked = self._not_asked(rolled.order, counts, answers, overridden)
         return [
             Explanation(
                 image=image,
@@ -299,12 +298,7 @@ class Pursuit:
                 note=self.note,
                 spent=None if spent is None else float(spent[row, counts[row]]),
                 not_asked=tuple(not_asked[row]),
-                known=()
-                if known is None
-                else self.known_steps(
-                    {query: float(answers[row, query]) for query in _places(known[row])},
-                    rolled.posteriors[row, 0],
-                ),
+                known=self.known_steps(rolled.posteriors[row, 0]),
             )
             for row, image in enumerate(images)
         ]
@@ -316,13 +310,13 @@ class Pursuit:
         counts: Int[Tensor, " n"],
         answers: Float[Tensor, "n k"],
         overridden: Sequence[int],
-        known: Bool[Tensor, "n k"] | None,
     ) -> list[list[Step]]:
         """Return answers of a person that were not asked for, each as if it had been at the end."""
         steps: list[list[Step]] = [[] for _ in answers]
         if not overridden:
             return steps
-        asked = torch.zeros_like(answers) if known is None else known.to(answers)
+        asked = torch.zeros_like(answers)
+        asked[:, list(self.known)] = 1
         for row, count in enumerate(counts.tolist()):
             asked[row, order[row, :count]] = 1
         before = self.classifier(answers, asked).softmax(dim=1)
@@ -346,14 +340,12 @@ class Pursuit:
             return None
         return cast(Any, self.querier).spent(order)
 
-    def known_steps(
-        self, known: Mapping[int, float], prior: Float[Tensor, " c"]
-    ) -> tuple[Step, ...]:
+    def known_steps(self, prior: Float[Tensor, " c"]) -> tuple[Step, ...]:
         """Return answers that are known before any question as steps, all with that posterior."""
         entropy = float(posterior_entropy(prior.double()))
         steps = [
             self.explanation_step(query, round(answer, DIGITS), prior, prior, entropy, ())
-            for query, answer in known.items()
+            for query, answer in self.known.items()
         ]
         return tuple(replace(step, rates=None, rival=None) for step in steps)
 
@@ -430,21 +422,51 @@ class Pursuit:
         more = leading - other if gained else other - leading
         return ((leading, other), compared) if more >= TELLING else None
 
-    def among(self, classes: Any) -> Pursuit:
-        """Return the pursuit among c' of its classes, as if there were no others.
+    def given(self, known: Mapping[str, Any] | None = None, classes: Any = None) -> Pursuit:
+        """Return the pursuit of images of which something is known before the first question.
 
-        Their priors are renormalised. Naive Bayes asks what tells these apart; a querier network
-        asks as it learned to among all. Familiarity still is with any class of the whole.
+        Among some classes it is as if there were no others, with their priors renormalised. Naive
+        Bayes asks what tells these apart; a querier network asks as it learned to among all.
+        Familiarity still is with any class of the whole.
 
         Args:
-            classes: labels or names, in any order.
+            known: answers by question.
+            classes: the only ones there are, labels or names in any order; None for all.
 
         Raises:
-            InputError: there is none, or one that the model does not know.
+            InputError: there is no such question, answer or class, or one is given twice.
         """
-        from infopursuit.pursuit.known import classes_named
+        if known is not None and not isinstance(known, Mapping):
+            raise InputError(f"known is {known!r}; expected answers by question, as a dict")
+        answers = dict(self.known)
+        for question, answer in (known or {}).items():
+            query = self.number(question)
+            if query in answers:
+                raise InputError(f"{question!r} is known twice; expected it once")
+            answers[query] = self.answer_value(query, answer)
+        view = self if classes is None else self._among(self._class_numbers(classes))
+        return replace(view, known=answers)
 
-        kept = classes_named(self, classes)
+    def _class_numbers(self, classes: Any) -> list[int]:
+        """Return the numbers of classes, given by label or by name, in the order of the model."""
+        if isinstance(classes, str | Mapping) or not hasattr(classes, "__iter__"):
+            raise InputError(f"classes is {classes!r}; expected a list of classes of the model")
+        numbers = set()
+        for each in classes:
+            alike = [
+                number
+                for number, name in enumerate(self.class_names)
+                if each == name or (self.labels is not None and each == self.labels[number])
+            ]
+            if not alike:
+                expected = one_such_as(each, self.labels or self.class_names)
+                raise InputError(f"no class {each!r}; expected {expected}")
+            numbers.add(alike[0])
+        if not numbers:
+            raise InputError("classes is empty; expected at least one class of the model")
+        return sorted(numbers)
+
+    def _among(self, kept: Sequence[int]) -> Pursuit:
         classifier = self.classifier.among(torch.tensor(kept, device=self.device))
         return replace(
             self,
@@ -484,11 +506,8 @@ class Pursuit:
             familiarity=None if self.familiarity is None else self.familiarity.select(columns),
             words=tuple(self.words[query] for query in kept) if self.words else (),
             wording=tuple(self.wording[query] for query in kept) if self.wording else (),
+            known={kept.index(each): self.known[each] for each in kept if each in self.known},
         )
-
-
-def _places(mask: Bool[Tensor, " k"]) -> list[int]:
-    return mask.nonzero().squeeze(1).tolist()
 
 
 def _bare(question: str) -> str:

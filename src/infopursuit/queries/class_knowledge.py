@@ -1,7 +1,6 @@
 """The knowledge table as a language model gives it: asked class by class, some 50 texts at a time.
 
-A judge is asked the other way round, text by text, some 50 classes at a time: a second opinion
-that the first prompt has no part in. An answer has two lines, the numbers of what is true and of
+An answer has two lines, the numbers of what is true and of
 what is sometimes true, whatever a chat model writes around them. An answer without them is rejected
 as a whole and asked again with the next seed; what is never answered stays unknown. If hardly any
 answer is of use, the asking ends early.
@@ -42,7 +41,6 @@ from infopursuit.texts.normalization import normalize
 logger = logging.getLogger(__name__)
 
 NEEDED = ("class_name", "texts")
-JUDGE_NEEDED = ("text", "classes")
 OFFERED = ("classes",)
 TEXTS_PER_PROMPT = 50
 _NUMBER = "[1-9]|[1-4][0-9]|50"  # short, since it is compiled to an automaton a hundred times over
@@ -168,13 +166,12 @@ def ask_knowledge(
     sampling: Sampling,
     kept_in: str | Path,
     workers: Workers[LanguageModel] | None = None,
-    by_text: bool = False,
 ) -> AskedKnowledge:
     """Ask a language model for the knowledge table of c classes and u texts.
 
-    It is asked class by class, or text by text, as a judge is. Prompts about the same texts (or
-    classes) follow one another, so that engines can keep what they share. Of recorded answers those
-    that are about any of it are taken, for what they say of these classes and texts.
+    Prompts about the same texts follow one another, so that engines can keep what they share. Of
+    recorded answers those that are about any of it are taken, for what they say of these classes
+    and texts.
 
     Returns:
         The table with NaN where no answer could be used; `rejected` has a row for each answer that
@@ -185,21 +182,18 @@ def ask_knowledge(
             those to the first attempt, or none at all. Of recorded answers the last alone counts.
         NotRecordedError: no recorded answer is about any of these classes and texts.
     """
-    rows, columns = (texts, classes) if by_text else (classes, texts)
-    about, asked_with = JUDGE_NEEDED if by_text else NEEDED
-    offered = {} if by_text else {"classes": list(classes)}
     if isinstance(model, AnswersFromRecord):
-        batches = _recorded_batches(model, about, rows, columns)
-        _name_unknown(batches, classes, texts, by_text)
+        batches = _recorded_batches(model, classes, texts)
+        _name_unknown(batches, classes, texts)
     else:
-        batches = _batches(rows, columns)
+        batches = _batches(classes, texts)
     prompts = [
-        template.render(**offered, **{about: batch.name, asked_with: batch.others})
+        template.render(classes=list(classes), class_name=batch.name, texts=batch.others)
         for batch in batches
     ]
     waiting = list(range(len(batches)))
     longest = (TEXTS_PER_PROMPT + 8) * TOKENS_PER_NUMBER
-    values = np.full((len(rows), len(columns)), np.nan, np.float32)
+    values = np.full((len(classes), len(texts)), np.nan, np.float32)
     rejected: dict[str, list[Any]] = {field.name: [] for field in REJECTED_KNOWLEDGE.columns}
     endings: Counter[str] = Counter()
     few = model.identity is None or len(prompts) < FIRST
@@ -219,7 +213,7 @@ def ask_knowledge(
                 if isinstance(known, Unusable):
                     waiting.append(place)
                     unusable.append(answer)
-                    values_of = (rows[row], others, *answer[:2], known.value)
+                    values_of = (classes[row], others, *answer[:2], known.value)
                     for column, value in zip(rejected.values(), values_of, strict=True):
                         column.append(value)
                     continue
@@ -244,8 +238,7 @@ def ask_knowledge(
         "finish_reasons": dict(endings),
         "rejected_answers": dict(Counter(rejected["reason"])),
     }
-    table = values.T.copy() if by_text else values
-    return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), table), rejected, counts)
+    return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), values), rejected, counts)
 
 
 def _batches(rows: Sequence[str], columns: Sequence[str]) -> list[_Batch]:
@@ -259,7 +252,7 @@ def _batches(rows: Sequence[str], columns: Sequence[str]) -> list[_Batch]:
 
 
 def _recorded_batches(
-    model: AnswersFromRecord, about: str, rows: Sequence[str], columns: Sequence[str]
+    model: AnswersFromRecord, rows: Sequence[str], columns: Sequence[str]
 ) -> list[_Batch]:
     """Return the recorded answers that say something of a table.
 
@@ -268,7 +261,7 @@ def _recorded_batches(
     row_of, column_of = _places(rows), _places(columns)
     batches = [
         _Batch(_place(row_of, name), [_place(column_of, each) for each in others], name, others)
-        for name, others in model.recorded(about, rows, columns)
+        for name, others in model.recorded(NEEDED[0], rows, columns)
     ]
     exact = {(row, *asked) for row, asked, _, _ in _batches(rows, columns)}
     return sorted(batches, key=lambda batch: (batch.row, *batch.columns) in exact)
@@ -284,15 +277,12 @@ def _place(places: dict[str, int], name: str) -> int:
     return places.get(name, places.get(normalize(name), -1))
 
 
-def _name_unknown(
-    batches: Sequence[_Batch], classes: Sequence[str], texts: Sequence[str], by_text: bool
-) -> None:
+def _name_unknown(batches: Sequence[_Batch], classes: Sequence[str], texts: Sequence[str]) -> None:
     """Count and name, in the log, what no recorded answer is about."""
-    shape = (len(texts), len(classes)) if by_text else (len(classes), len(texts))
-    covered = np.zeros((shape[0], shape[1] + 1), bool)  # the last column for all not wanted
+    covered = np.zeros((len(classes), len(texts) + 1), bool)  # the last column for all not wanted
     for batch in batches:
         covered[batch.row, batch.columns] = True
-    covered = covered[:, :-1].T if by_text else covered[:, :-1]
+    covered = covered[:, :-1]
     some = np.asarray(covered.any(axis=1))
     lost = [name for name, known in zip(classes, some, strict=True) if not known]
     everywhere = np.asarray(covered[some].all(axis=0))

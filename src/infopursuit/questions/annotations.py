@@ -29,7 +29,6 @@ LISTED = 3
 def taught(
     source: TextSource,
     annotations: Mapping[str, Any],
-    certified: bool,
     rows: UnitMatrix,
     y: Any,
     data: InMemorySet,
@@ -40,7 +39,7 @@ def taught(
     texts, annotated = fit_annotations(
         annotations, source.texts, source.reference, rows, labels, within, seed
     )
-    return TextSource(texts, source.knowledge, source.relative_to, annotated, certified)
+    return TextSource(texts, source.knowledge, source.relative_to, annotated)
 
 
 def fit_annotations(

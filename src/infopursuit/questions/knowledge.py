@@ -137,12 +137,10 @@ class ClassKnowledge:
             if not Path(knowledge).suffix:
                 raise InputError(
                     f"knowledge {str(knowledge)!r}: expected {BY_CLIP} to let the CLIP draft it, "
-                    "a file (.jsonl, .csv, .parquet), or none"
+                    "a table (.csv, .parquet), or none"
                 )
-            named, where = open_knowledge(knowledge), str(knowledge)
-            knowledge = open_knowledge(knowledge, texts)
-            complete = set(knowledge.texts) >= set(map(normalize, texts))
-            self.coverage = check_names(named, classes, texts, where, complete)
+            where, knowledge = str(knowledge), open_knowledge(knowledge)
+            self.coverage = check_names(knowledge, classes, texts, where)
         elif isinstance(knowledge, KnowledgeTable):
             self.coverage = check_names(knowledge, classes, texts)
         if isinstance(knowledge, KnowledgeTable):
@@ -285,11 +283,8 @@ def check_names(
     classes: np.ndarray,
     texts: Sequence[str],
     where: str = "knowledge",
-    complete: bool = False,
 ) -> str | None:
     """Return how many classes and texts a table names, in a sentence; warn if they are few.
-
-    A `complete` table need not name most texts: those that it does not name are not true.
 
     Raises:
         InputError: it says something, but of none of the classes or of none of the texts.
@@ -310,8 +305,7 @@ def check_names(
                 f"{message}; expected {what} such as {str(wanted[0])!r}, found "
                 f"{', '.join(map(repr, there[:3])) or 'none'}"
             )
-    needed = ["classes"] if complete else list(parts)
-    shares = [sum(parts[what][0]) / len(parts[what][0]) for what in needed if parts[what][1]]
+    shares = [sum(found) / len(found) for found, there, _ in parts.values() if there]
     if min(shares, default=1.0) < FEW:
         warnings.warn(f"{message}; expected most of them", UserWarning, stacklevel=6)
         return None

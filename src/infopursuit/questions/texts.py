@@ -15,7 +15,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.core.errors import InputError
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import TextDirections, score_scatter
@@ -73,7 +72,6 @@ class TextSource(QuestionSource):
         knowledge: what is known of classes and texts; None if nothing is.
         reference: (v, d) of the texts that scores are relative to; None for `texts`.
         annotated: texts that follow the answers of people; None if there are none.
-        certified: whether only those are chosen that people found right.
     """
 
     def __init__(
@@ -82,12 +80,11 @@ class TextSource(QuestionSource):
         knowledge: Knowledge | None = None,
         reference: UnitMatrix | None = None,
         annotated: TaughtTexts | None = None,
-        certified: bool = False,
     ) -> None:
         self.texts, self.knowledge = texts, knowledge
         self.relative_to = reference
         self.reference = texts.unit_matrix if reference is None else reference
-        self.annotated, self.certified = annotated, certified
+        self.annotated = annotated
         self._known: ClassKnowledge | None = None
         self._draft: Any = None  # what it may change, once that is settled
 
@@ -291,13 +288,6 @@ class TextsOnImages:
         kept = torch.isin(torch.arange(len(allowed)), fixed)
         if self.among is not None:
             allowed &= self.among | kept
-        if self.source.annotated is not None and self.source.certified:
-            allowed &= self.source.annotated.certified(len(self.texts.texts)) | kept
-            if not allowed.any():
-                raise InputError(
-                    "certified: people found no text right often enough; expected False, or more "
-                    "annotations"
-                )
         return min(wishes.n_queries, int(allowed.sum())), allowed, fixed
 
     def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:

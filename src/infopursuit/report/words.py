@@ -54,19 +54,13 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
 def notes(explanation: Explanation, everything: bool = False) -> list[str]:
     """Return what an explanation says below its answers, a line each.
 
-    What a mark says; of answers that have a line of their own, why one of not sure counts,
-    and how often people found the question right; what other ways lead to, if that is another
-    class; and whether the image looks like none of the classes.
+    What a mark says; of answers that have a line of their own, why one of not sure counts; and
+    whether the image looks like none of the classes.
     """
     lines = who_answered(explanation)
     runs = shown_runs(explanation, everything)
     shown = [explanation.steps[run[0]] for run in runs if len(run) == 1]
     lines += [why_not_sure(explanation, step) for step in shown if step.rates is not None]
-    for step in shown:
-        right, given = (explanation.judged or {}).get(step.query, (0, 0))
-        if given:
-            share = f"right in {right} of {given} pictures, judged by people"
-            lines.append(f"{step.question} {share}.")
     unlike = [NONE_OF_THE_CLASSES.format(explanation.noun)] if explanation.unfamiliar else []
     return lines + unlike
 

@@ -10,10 +10,9 @@ from infopursuit.core.files import suffix_of
 from infopursuit.core.names import composed
 from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge_csv
 
-LIST_SUFFIX, TABLE_SUFFIX, PROMPT_SUFFIX, CSV_SUFFIX = ".jsonl", ".parquet", ".jinja", ".csv"
+TABLE_SUFFIX, PROMPT_SUFFIX, CSV_SUFFIX = ".parquet", ".jinja", ".csv"
 KINDS = {
-    PROMPT_SUFFIX: "a prompt", LIST_SUFFIX: "lists written by a person", TABLE_SUFFIX: "a table",
-    CSV_SUFFIX: "a table of a spreadsheet",
+    PROMPT_SUFFIX: "a prompt", TABLE_SUFFIX: "a table", CSV_SUFFIX: "a table of a spreadsheet",
 }  # fmt: skip
 
 
@@ -22,12 +21,8 @@ def is_prompt(path: str | Path) -> bool:
     return suffix_of(path, "knowledge", KINDS) == PROMPT_SUFFIX
 
 
-def open_knowledge(path: str | Path, texts: Sequence[str] = ()) -> KnowledgeTable:
-    """Return the knowledge that a file holds: lists (.jsonl) or a table (.csv, .parquet).
-
-    Args:
-        path: the file.
-        texts: of the universe; those that complete lists do not name are true of no class.
+def open_knowledge(path: str | Path) -> KnowledgeTable:
+    """Return the knowledge that a table (.csv, .parquet) holds.
 
     Raises:
         InputError: the file is missing or has a mistake, or its suffix is another.
@@ -36,28 +31,16 @@ def open_knowledge(path: str | Path, texts: Sequence[str] = ()) -> KnowledgeTabl
         from infopursuit.texts.knowledge_tables import read_knowledge
 
         return read_knowledge(path)
-    if Path(path).suffix == LIST_SUFFIX:
-        from infopursuit.texts.knowledge_lists import read_knowledge_lists
-
-        return read_knowledge_lists(path, texts)
     if Path(path).suffix == CSV_SUFFIX:
         return read_knowledge_csv(path)
-    raise InputError(
-        f"{path}: expected lists written by a person (.jsonl) or a table (.csv, .parquet)"
-    )
+    raise InputError(f"{path}: expected a table of classes and texts (.csv, .parquet)")
 
 
-def knowledge_of_universe(
-    path: str | Path, classes: Sequence[str], texts: Sequence[str]
-) -> KnowledgeTable:
-    """Return what a file says of c classes of a data set and u texts of a universe.
-
-    Texts are of distinct spelling; what the file says of others is left out.
-    """
-    knowledge = open_knowledge(path, texts)
+def knowledge_of_classes(path: str | Path, classes: Sequence[str]) -> KnowledgeTable:
+    """Return what a table says, which is about c classes of a data set or says nothing."""
+    knowledge = open_knowledge(path)
     check_classes(path, knowledge, classes)
-    values = knowledge.for_classes_and_texts(classes, texts)
-    return KnowledgeTable(tuple(classes), tuple(texts), values)
+    return knowledge
 
 
 def check_classes(path: str | Path, knowledge: KnowledgeTable, classes: Sequence[str]) -> None:

@@ -24,10 +24,10 @@ from jaxtyping import Bool, Float, Int
 from sklearn.base import clone
 
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.estimators.sense import FITS
 from infopursuit_study.comparison.entries import Entry, Task, named
 from infopursuit_study.comparison.results import SeedResult
 from infopursuit_study.evaluation.files import Predictions
+from infopursuit_study.meaning.sense import FITS
 from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
 from infopursuit_study.peers.pursuits import PursuitPeer
 

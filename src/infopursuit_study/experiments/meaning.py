@@ -31,13 +31,11 @@ from torch.nn.functional import normalize
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
-from infopursuit.estimators.sense import FITS, hard_answers
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.questions.knowledge import BY_CLIP, Knowledge
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_files import open_knowledge
-from infopursuit.texts.knowledge_lists import read_judge, read_strict
 from infopursuit_study.comparison.entries import named
 from infopursuit_study.experiments.meaning_tables import markdown
 from infopursuit_study.meaning.measures import (
@@ -49,6 +47,7 @@ from infopursuit_study.meaning.measures import (
     shuffled_names,
     truth_measures,
 )
+from infopursuit_study.meaning.sense import FITS, hard_answers
 from infopursuit_study.meaning.truth import truth_of_answers
 
 # The knowledge table of params/precomputed/knowledge.
@@ -121,7 +120,7 @@ def load_task(name: str, data: Path) -> Task:
     images = pq.read_table(data / space / f"{dataset}.parquet")
     words = texts.column("text").to_pylist()
     classes = tuple(sorted(set(images.column("class_name").to_pylist())))
-    known = ROOT / f"params/precomputed/knowledge/{dataset}.jsonl"
+    known = ROOT / f"params/precomputed/knowledge/{dataset}.csv"
     splits = [
         split_of(images.filter(np.array(images.column("split")) == split), classes)
         for split in ("train", "test")
@@ -131,8 +130,8 @@ def load_task(name: str, data: Path) -> Task:
         words,
         rows_of(texts),
         *splits,
-        open_knowledge(known if known.is_file() else ROOT / "params/no_knowledge.jsonl", words),
-        read_judge(JUDGEMENTS / f"judge/{dataset}.jsonl", classes, words),
+        open_knowledge(known if known.is_file() else ROOT / "params/no_knowledge.csv"),
+        open_knowledge(JUDGEMENTS / f"judge/{dataset}.csv"),
     )
 
 
@@ -194,8 +193,8 @@ def measured(task: Task, row: Row, seed: int) -> Figures:
 
 def strict_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Return the texts of a strict list and their truth, (c, q)."""
-    strict = read_strict(JUDGEMENTS / f"strict/{name}.jsonl", classes)
-    return list(strict.texts), strict.values
+    strict = open_knowledge(JUDGEMENTS / f"strict/{name}.csv")
+    return list(strict.texts), strict.for_classes_and_texts(classes, strict.texts)
 
 
 def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:

@@ -39,6 +39,7 @@ from infopursuit.core.numbers import Proportion, table
 from infopursuit.estimators.base import rows_of
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
+from infopursuit.pursuit.rollout import ask_until, roll_out
 from infopursuit.pursuit.stopping import DEFAULT_STOP
 from infopursuit.questions.columns import TableQuestions
 
@@ -84,11 +85,15 @@ def consultations(folder: Path, name: str) -> Part:
         known, told = (said_of(model, cases["test"], key) for key in ("exp_sxs", "imp_sxs"))
         tensor, pursuit = rows_of(model, X["test"]).tensor(), model.pursuit_
         if rates == best:
-            print(model.explain(X["test"].iloc[:1], names=["a patient"], known=known[:1])[0])
-        course = pursuit.roll_out(tensor, min(20, len(pursuit.queries)), known=known)
+            patient = X["test"].iloc[:1]
+            asked = [query for query, told in zip(model.queries_, known[0], strict=True) if told]
+            first = {query: patient[query.removesuffix("?")].iloc[0] for query in asked}
+            print(model.given(first).explain(patient, names=["a patient"])[0])
+        parts, answers = (pursuit.querier, pursuit.classifier), pursuit.answers(tensor)
+        course = roll_out(*parts, answers, min(20, answers.shape[1]), known=known)
         truth = torch.from_numpy(np.searchsorted(model.classes_, y["test"]))
         right = course.posteriors.argmax(dim=2) == truth.unsqueeze(1)
-        ending = pursuit.ask_until(pursuit.answers(tensor), DEFAULT_STOP, known=known)
+        ending = ask_until(*parts, answers, DEFAULT_STOP, known=known)
         at_stop = Proportion(int((ending.posterior.argmax(dim=1) == truth).sum()), len(truth))
         everything = float(model.accuracy_by_budget(X["test"], y["test"])[-1])
         found = {
@@ -133,8 +138,10 @@ def crossed(X: pd.DataFrame, y: np.ndarray, cases: list[Any], rates: str) -> np.
     for rest, others in StratifiedKFold(4, shuffle=True, random_state=0).split(X, y):
         model = classifier(rates, X.shape[1]).fit(X.iloc[rest], y[rest])
         known = said_of(model, [cases[row] for row in others], "exp_sxs")
-        tensor = rows_of(model, X.iloc[others]).tensor()
-        posteriors = model.pursuit_.roll_out(tensor, 10, known=known).posteriors
+        pursuit = model.pursuit_
+        answers = pursuit.answers(rows_of(model, X.iloc[others]).tensor())
+        parts = pursuit.querier, pursuit.classifier
+        posteriors = roll_out(*parts, answers, 10, known=known).posteriors
         predicted = model.classes_[posteriors.argmax(dim=2).numpy()]
         right.append(predicted == y[others][:, None])
     return np.concatenate(right).mean(axis=0)

@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages, image_ids
-from infopursuit.datasets.settings import DatasetSettings
 from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.truth_by_people import in_figures, truth_by_people
 from infopursuit.pipeline import paths
+from infopursuit.pursuit.answers.annotated import truth_of
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.texts.annotations import Annotations, read_annotations
-from infopursuit.texts.knowledge import KnowledgeTable
-from infopursuit.texts.knowledge_lists import read_judge, read_strict
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.meaning.measures import Judgements
 
 
-def read_judgements(
-    chosen: DatasetSettings, dataset: str, model: PursuitClassifier, universe: TextTable
-) -> Judgements:
+def read_judgements(dataset: str, universe: TextTable) -> Judgements:
     """Read all that is said of the classes of a data set.
 
     Raises:
         InputError: a judge or a strict list is about none of the texts of the universe.
     """
-    classes = model.pursuit_.class_names
-    judge = read_judge(paths.judgements(dataset, "judge"), classes, model.pursuit_.queries)
-    strict = read_strict(paths.judgements(dataset, "strict"), classes)
-    said = read_judge(paths.judgements(dataset, "judge"), classes).texts
-    for what, path, texts in (
-        ("judge", chosen.judge, said),
-        ("strict", chosen.strict, strict.texts),
-    ):
-        named = {normalize(text) for text in texts}
+    judge, strict = (
+        read_knowledge(paths.judgements(dataset, what)) for what in ("judge", "strict")
+    )
+    for what, table in (("judge", judge), ("strict", strict)):
+        named = set(map(normalize, table.texts))
         if named and not any(normalize(text) in named for text in universe.texts):
             raise InputError(
-                f"datasets.{dataset}.{what}: {path}: none of its texts is in the universe; "
-                "expected some, or params/no_knowledge.jsonl"
+                f"datasets.{dataset}.{what}: none of its texts is in the universe; "
+                "expected some, or params/no_knowledge.csv"
             )
     return Judgements(judge, strict, read_knowledge(paths.knowledge(dataset)))
-
-
-def read_strict_or_knowledge(
-    dataset: str, classes: Sequence[str]
-) -> tuple[KnowledgeTable, Literal["strict", "knowledge"]]:
-    """Read the strict list of a data set, or its knowledge if there is none; say which it was."""
-    strict = read_strict(paths.judgements(dataset, "strict"), classes)
-    if strict.texts:
-        return strict, "strict"
-    return read_knowledge(paths.knowledge(dataset)), "knowledge"
 
 
 def read_people(dataset: str) -> Annotations:
@@ -68,7 +54,43 @@ def by_people(
     """Measure answers by what people say of test images; None if that is not known."""
     if not said.about(test.ids) or not isinstance(model.pursuit_.rule, ThresholdAnswers):
         return None
-    of_images, labels = said.of_images(test.ids), test.labels.numpy()
-    measured = truth_by_people(model, test.embeddings, labels, of_images)
     pairs, same = said.agreement()
-    return {"pairs": pairs, "same": same, "questions": in_figures(measured)}
+    questions = truth_by_people(
+        model.pursuit_, test.embeddings, test.labels.numpy(), said.of_images(test.ids)
+    )
+    return {"pairs": pairs, "same": same, "questions": questions}
+
+
+def truth_by_people(
+    pursuit: Pursuit,
+    images: Float[Tensor, "n d"],
+    labels: Int[np.ndarray, " n"],
+    annotations: Mapping[str, Float[np.ndarray, " n"]],
+) -> dict[str, dict[str, Any]]:
+    """Compare answers by thresholds with those of people, question by question.
+
+    Args:
+        pursuit: its rule has thresholds.
+        images: that the model was not fitted on.
+        labels: their classes.
+        annotations: of texts, what people say of each image: 1 yes, 0 no, NaN nothing.
+
+    Returns:
+        Of each question that people answered for some image: how many images, the right among the
+        model's yes and no with how many there are, and AUROC overall and within classes.
+    """
+    rule = cast(ThresholdAnswers, pursuit.rule)
+    scores = rule.scores(images.to(pursuit.device)).cpu().numpy()
+    lower = rule.thresholds.cpu().numpy()
+    upper = lower if rule.upper is None else rule.upper.cpu().numpy()
+    of_text = {normalize(text): values for text, values in annotations.items()}
+    measured = {}
+    for place, query in enumerate(pursuit.queries):
+        truth = of_text.get(normalize(query), np.full(len(images), np.nan))
+        known = np.flatnonzero(~np.isnan(truth))
+        if len(known):
+            cuts = float(lower[place]), float(upper[place])
+            facts = truth_of(scores[known, place], *cuts, truth[known], labels[known])
+            counts = {word: [facts.pop(f"{word}_right"), facts[word]] for word in ("yes", "no")}
+            measured[query] = facts | counts
+    return measured

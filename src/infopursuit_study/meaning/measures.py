@@ -15,24 +15,22 @@ from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.estimators.sense import (
-    hard_answers,
-    reader_accuracy,
-    sense_of_questions,
-    supported_yes,
-)
 from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.rollout import RollOut
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.evaluation.measurement import FIRST as FIRST
+from infopursuit_study.meaning.sense import (
+    hard_answers,
+    reader_accuracy,
+    sense_of_questions,
+    supported_yes,
+)
 from infopursuit_study.meaning.truth import truth_of_answers
-from infopursuit_study.meaning.worst_answers import FalseAnswer, denied, worst_answers
 
 SHUFFLES = 20
 
@@ -53,18 +51,6 @@ class Judgements(NamedTuple):
     knowledge: KnowledgeTable
 
 
-class MeaningOfRun(NamedTuple):
-    """The figures of a run, and its worst answers, the worst first.
-
-    `figures` are `truth`, `sense` and `explained`, each None if it cannot be measured. The first
-    two name under `by` who said what is true: `strict` or `judge`, or `knowledge`, which is not
-    independent of a model that was fitted with it.
-    """
-
-    figures: dict[str, Any]
-    worst: list[FalseAnswer]
-
-
 def measure_meaning(
     model: PursuitClassifier,
     opening: RollOut,
@@ -72,15 +58,19 @@ def measure_meaning(
     test: LabelledImages,
     universe: TextTable,
     said: Judgements,
-    stop: StoppingRule,
     seed: int,
-) -> MeaningOfRun:
-    """Measure the meaning of a trained model's questions and answers on test images."""
+) -> dict[str, Any]:
+    """Measure the meaning of a trained model's questions and answers on test images.
+
+    Returns:
+        `truth`, `sense` and `explained`, each None if it cannot be measured. The first two name
+        under `by` who said what is true: `strict` or `judge`, or `knowledge`, which is not
+        independent of a model that was fitted with it.
+    """
     pursuit = model.pursuit_
     names, queries, labels = pursuit.class_names, pursuit.queries, test.labels.numpy()
-    known, judged, strict = (
-        table.for_classes_and_texts(names, queries)
-        for table in (said.knowledge, said.judge, said.strict)
+    known, judged = (
+        table.for_classes_and_texts(names, queries) for table in (said.knowledge, said.judge)
     )
     shuffles = shuffled_names(len(names), seed)
     # Queries between texts are named after the nearest text, and ask something else.
@@ -92,7 +82,7 @@ def measure_meaning(
         answers = pursuit.answers(test.embeddings.to(pursuit.device)).cpu().numpy()
         figures["truth"] = {"by": "knowledge", **truth_measures(answers, known, labels, shuffles)}
     if not asks_texts:
-        return MeaningOfRun(figures, [])
+        return figures
     asked = hard_answers(opening)
     by, table = ("judge", judged) if said.judge.texts else ("knowledge", known)
     if not np.isnan(table).all():
@@ -100,10 +90,7 @@ def measure_meaning(
     rates = pursuit.classifier.table
     if rates is not None and not np.isnan(known).all():
         figures["explained"] = explained_measures(asked, rates, known, shuffles)
-    lengths = stop.steps(asked.posteriors)[0].numpy()
-    truths = {"strict": strict[labels], "knowledge": denied(known)[labels]}
-    worst = worst_answers(asked, lengths, truths, labels, test.ids, names, queries)
-    return MeaningOfRun(figures, worst)
+    return figures
 
 
 def _strict_truth(

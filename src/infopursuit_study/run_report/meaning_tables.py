@@ -1,16 +1,14 @@
-"""How true the answers and how sensible the questions are: sentences, tables, worst answers."""
+"""How true the answers and how sensible the questions are: sentences, tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together, whole
 from infopursuit.pursuit.explanation import question
-from infopursuit_study.meaning.worst_answers import FalseAnswer
 from infopursuit_study.run_report.groups import Group
 from infopursuit_study.run_report.methods import WORDS
 from infopursuit_study.run_report.runs import Run
@@ -88,13 +86,12 @@ def sentences(figures: Mapping[str, Any]) -> list[Row]:
         value, chance = figures[words["figure"]], figures.get(words.get("chance"))
         if value is None:
             continue
-        compared = words.get("compared", "By chance")
         rows.append(
             {
                 "before": words["before"],
                 "number": of_100(value) + (" %" if words["figure"] == "explained" else ""),
                 "after": words["after"].format(**said),
-                "chance": "" if chance is None else f"{compared}: {of_100(chance)}.",
+                "chance": "" if chance is None else f"By chance: {of_100(chance)}.",
             }
         )
     return rows
@@ -109,27 +106,43 @@ def of_100(value: float) -> str:
     return f"{100 * value:.0f}"
 
 
-def worst_rows(answers: Sequence[tuple[FalseAnswer, Path | None]]) -> list[Row]:
-    """Put false answers in words, the worst first."""
-    return [
+def truth_table(groups: Sequence[Group]) -> Row | None:
+    """Tabulate how often answers agree with the pictures; None if that is not known.
+
+    Of each group, `dictionary` is of those of the dictionary's queries that name an attribute: how
+    many there are, agreement, balanced agreement. `phrases` is of all such phrases of the universe:
+    agreement, balanced agreement, share of yes.
+    """
+    if not all(run.truth for group in groups for run in group.runs):
+        return None
+
+    def mean(group: Group, name: str) -> float | None:
+        if any(name not in run.truth for run in group.runs):
+            return None
+        return group.mean(lambda run: run.truth[name])
+
+    rows = [
         {
-            "picture": picture,
-            "image": answer.image,
-            "question": question(answer.query),
-            "answer": "yes" if answer.yes else "no",
-            "number": answer.number,
-            "true_class": answer.true_class,
-            "false_by": WORDS["false_by"][answer.by],
-            "effect": f"Belief in {answer.toward}: {_moved(answer.before, answer.after)}; in "
-            f"{answer.true_class}: {_moved(answer.true_before, answer.true_after)}",
+            "init": group.init,
+            "method": group.method,
+            "dictionary": (
+                whole(mean(group, "dictionary_queries")),
+                share(mean(group, "dictionary_agreement")),
+                share(mean(group, "dictionary_balanced_agreement")),
+            ),
+            "phrases": tuple(
+                share(mean(group, f"phrases_{name}"))
+                for name in ("agreement", "balanced_agreement", "share_of_yes")
+            ),
         }
-        for answer, picture in answers
+        for group in groups
     ]
-
-
-def _moved(before: float, after: float) -> str:
-    """Write two probabilities that stay on one line."""
-    return f"{percent(before)} → {percent(after)}".replace(" ", NB)
+    phrases = str(groups[0].runs[0].truth["phrases_queries"])
+    return {
+        "rows": rows,
+        "phrases": phrases,
+        "share_true": share(mean(groups[0], "phrases_share_true")),
+    }
 
 
 def false_rows(groups: Sequence[Group]) -> list[Row]:

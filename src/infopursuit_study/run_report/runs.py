@@ -22,7 +22,6 @@ from infopursuit.estimators.provenance import words_run_out
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit_study.evaluation.explained_images import ExplainedImage, read_explanations
 from infopursuit_study.evaluation.run_metrics import StoppingPoint
-from infopursuit_study.meaning.worst_answers import FalseAnswer, read_worst
 from infopursuit_study.run_report.methods import WORDS, has_updates
 
 MEANING_FIGURES = WORDS["figures"]
@@ -43,7 +42,6 @@ class Run:
         stop: when explanations stop; the metrics are measured with the same rule.
         sources: path and SHA-256 of each file read.
         meaning: MEANING_FIGURES by name; None if it is not known what is true.
-        worst: the false answers that did most harm, each with the file of its picture, if any.
         truth: how far answers agree with what is in the pictures; empty if that is not known.
         words_run_out: that its questions are odd ones, in a sentence; None if they are not.
     """
@@ -64,7 +62,6 @@ class Run:
     explanations: tuple[ExplainedImage, ...]
     sources: Mapping[str, str]
     meaning: Mapping[str, Any]
-    worst: tuple[tuple[FalseAnswer, Path | None], ...]
     truth: Mapping[str, Any]
     words_run_out: str | None = None
 
@@ -124,7 +121,6 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
             f"{of_metrics}: measured with {measured}, but {explanations} were drawn with {stop}; "
             "expected one stopping rule: `dvc repro` makes both again"
         )
-    worst = evaluation.with_name(f"{name}.worst") if truth else artifacts / "meaning" / str(name)
     measures = ("curve.csv", "stopping.csv", "predictions.parquet")
     files = [of_metrics, *(evaluation / each for each in measures), *log, description / DESCRIPTION,
              said, *([of_truth] if truth else [])]  # fmt: skip
@@ -151,9 +147,6 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
         ),
         sources={path.relative_to(artifacts).as_posix(): table_sha256(path) for path in files},
         meaning=_meaning_figures(_read_json(said), facts),
-        worst=tuple(
-            (each, worst / each.picture if each.picture else None) for each in read_worst(worst)
-        ),
         truth=facts,
         words_run_out=words_run_out(trained),
     )

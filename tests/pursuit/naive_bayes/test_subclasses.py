@@ -120,7 +120,7 @@ def test_a_model_of_subclasses_is_saved_whole(tmp_path: Path) -> None:
     first, second = model.roll_out(X[:50]), loaded.roll_out(X[:50])
     assert torch.equal(first.order, second.order)
     assert torch.equal(first.posteriors, second.posteriors)
-    among = loaded.predict_proba(X[:50], classes=[1])
+    among = loaded.given(classes=[1]).predict_proba(X[:50])
     assert among.tolist() == [[1.0]] * 50
 
 

@@ -23,7 +23,6 @@ CONCEPTS = "At most {{ max_concepts }} concepts.\n\nCaption: {{ caption }}\n"
 CLASSES = "Classes:{% for name in classes %}\n- {{ name }}{% endfor %}\nWrite {{ k }}.\nBe brief."
 
 KNOWN = "{{ texts }} of {{ class_name }}"
-JUDGED = "{{ text }} of {{ classes }}"
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def recorded(tmp_path: Path) -> Path:
     classes = {"classes": ["zebra", "bus"], "k": 2}
     write_recorded(
         path,
-        {"concepts": CONCEPTS, "classes": CLASSES, "known": KNOWN, "judged": JUDGED},
+        {"concepts": CONCEPTS, "classes": CLASSES, "known": KNOWN},
         [
             Recording("concepts", dog, Answer("1. four legs\n2. tail", "length")),
             Recording("concepts", cat, Answer("1. whiskers", "stop")),
@@ -43,11 +42,6 @@ def recorded(tmp_path: Path) -> Path:
                 "known",
                 {"class_name": "bus", "texts": ["wheels", "fur"]},
                 Answer("true: 1\nsometimes:", "stop"),
-            ),
-            Recording(
-                "judged",
-                {"text": "wheels", "classes": ["bus", "cat"]},
-                Answer("true: 1\nsometimes: 2", "stop"),
             ),
         ],
     )
@@ -113,11 +107,7 @@ def test_any_prompt_is_answered_by_what_it_is_about(
         ),
         (
             {"class_name": "bus", "texts": ["fur", "hat"]},
-            r"about what is true of classes such as 'bus'; .*params/no_knowledge\.jsonl",
-        ),
-        (
-            {"text": "hat", "classes": ["bus"]},
-            "about which classes texts are true of such as 'hat'",
+            r"about what is true of classes such as 'bus'; .*params/no_knowledge\.csv",
         ),
         ({"colour": "red"}, "about prompts such as"),
     ],
@@ -181,9 +171,7 @@ def test_what_answers_are_about(
 def test_the_templates_of_the_file_by_name(recorded: Path) -> None:
     model = RecordedAnswers(recorded)
     assert model.template("classes").text == CLASSES
-    message = (
-        r"recorded\.jsonl: expected a template 'colours', found concepts, classes, known, judged"
-    )
+    message = r"recorded\.jsonl: expected a template 'colours', found concepts, classes, known"
     with pytest.raises(InputError, match=message):
         model.template("colours")
 

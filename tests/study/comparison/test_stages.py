@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import write_text
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_CLASSES, EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.planted import edited
 from tests.stage_scripts import ROOT, stage
@@ -50,17 +50,16 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         columns = {"text": list(texts), "source": ["menagerie"] * len(texts), "embedding": rows}
         write_table(f"artifacts/universe/{name}.parquet", EMBEDDED_TEXTS, columns)
     write_knowledge("artifacts/knowledge/menagerie.parquet", task.knowledge)
-    judge = [{"complete": True}, {"text": "concept 0", "true": ["cat"], "often": ["dog"]}]
-    text = "".join(f"{json.dumps(line)}\n" for line in judge)
-    write_text("artifacts/judgements/menagerie.judge.jsonl", text)
+    values = np.zeros((len(NAMES), len(task.texts)), np.float32)
+    values[:2, 0] = 1, 0.5
+    judge = KnowledgeTable(tuple(NAMES), tuple(task.texts), values)
+    write_knowledge("artifacts/judgements/menagerie.judge.parquet", judge)
     settings = load_params(ROOT / "params.yaml")
     compared = {"datasets": ["menagerie"], "peers": PEERS, "seeds": [0, 1]}
     return edited(settings, "benchmark", **compared)
 
 
 def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:
-    with pytest.raises(InputError, match="peers"):
-        stage("compare")(params, "menagerie")
     assert stage("peers")(params, "menagerie") == RowCounts(240, 6)
     assert stage("compare")(params, "menagerie") == RowCounts(3, 15)
     told = Path("artifacts/benchmark/menagerie.md").read_text()
@@ -69,3 +68,23 @@ def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:
     assert set(metrics["seeds"]) == {"0", "1"}
     assert "random_words_accuracy" not in metrics["seeds"]["0"]
     assert 0 < metrics["seeds"]["0"]["claims_plausible"] < 1
+    timings = json.loads(Path("artifacts/peers/menagerie.timings/ours.json").read_text())
+    assert set(timings["0"]) == {
+        "tries_seconds", "fit_seconds", "predict_milliseconds", "peak_mebibytes",
+    }  # fmt: skip
+
+
+def test_results_are_equal_bytes_when_nothing_is_kept(params: Params, tmp_path: Path) -> None:
+    written = []
+    for _ in range(2):
+        stage("peers")(params, "menagerie")
+        found = sorted(Path("artifacts/peers/menagerie").rglob("*.*"))
+        written.append({path: path.read_bytes() for path in found})
+        for path in Path(".scratch").rglob("*.json"):
+            path.unlink()
+    assert written[0] == written[1]
+
+
+def test_results_that_are_missing_are_told(params: Params) -> None:
+    with pytest.raises(InputError, match="no such file; the stage peers writes it"):
+        stage("compare")(params, "menagerie")

@@ -8,18 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from infopursuit import load
 from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline.params import Params
-from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv
 from infopursuit.texts.knowledge_tables import write_knowledge
 from infopursuit_study.evaluation.explained_images import read_explanations
 from infopursuit_study.evaluation.files import read_predictions
-from infopursuit_study.meaning.worst_answers import read_worst
 from tests.planted import (
     CLASSES,
     IMAGES_OF,
@@ -41,16 +39,13 @@ EVALUATION, MEANING, EXPLANATIONS = (
 
 def judged() -> dict[str, str]:
     """Files of a judge and of a strict list, of which few answers can be right."""
-    Path("judge.jsonl").write_text(
-        '{"complete": true}\n{"text": "Text 1", "true": ["cat"], "often": ["dog"]}\n',
-        encoding="utf-8",
-    )
-    lines = [
-        {"text": text, "kind": "part", "true": [CLASSES[number % 3]], "unknown": []}
-        for number, text in enumerate(TEXTS[:9])
-    ]
-    Path("strict.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return {"judge": "judge.jsonl", "strict": "strict.jsonl"}
+    fits = np.zeros((3, len(TEXTS)), np.float32)
+    fits[:2, 1] = 1, 0.5
+    true = (np.arange(3)[:, None] == np.arange(9) % 3).astype(np.float32)
+    for name, texts, values in (("judge", TEXTS, fits), ("strict", TEXTS[:9], true)):
+        table = KnowledgeTable(tuple(CLASSES), tuple(texts), values)
+        Path(f"{name}.csv").write_text(knowledge_csv(table), encoding="utf-8")
+    return {"judge": "judge.csv", "strict": "strict.csv"}
 
 
 def contents(*folders: str | Path) -> dict[Path, bytes]:
@@ -89,25 +84,14 @@ def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
     assert [(row["rule"], float(row["threshold"])) for row in stopping] == expected
 
 
-def test_evaluate_measures_by_judge_and_list_and_keeps_the_worst_answers(params: Params) -> None:
+def test_evaluate_measures_by_judge_and_list(params: Params) -> None:
     params = with_files(params, **judged())
-    assert stage("read_dataset")(params, "menagerie") == RowCounts(13, 13)
+    assert stage("read_dataset")(params, "menagerie") == RowCounts(24, 24)
     stage("evaluate")(params, *KEY)
     figures = read_json(f"{MEANING}.json")
     assert (figures["truth"]["by"], figures["truth"]["texts"]) == ("strict", 9)
     assert figures["sense"]["by"] == "judge"
     assert figures["sense"]["plausible"] < 0.5, "one text of twelve"
-    worst = read_worst(MEANING)
-    assert worst
-    for answer in worst:
-        row = int(answer.image.removeprefix("image/"))
-        assert answer.true_class == CLASSES[row // 2 % 3]
-        assert answer.toward != answer.true_class
-        assert answer.after > answer.before
-        assert answer.query in TEXTS
-        with Image.open(MEANING / str(answer.picture)) as picture:
-            assert picture.size == (192, 96)
-            assert picture.getpixel((5, 5)) == (255, 0, 0)
 
 
 def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> None:
@@ -191,7 +175,6 @@ def test_repeats_are_equal_bytes_and_nothing_old_stays(params: Params) -> None:
         written.append(
             contents(*(f"artifacts/{each}" for each in ("evaluation", "meaning", "explanations")))
         )
-        (MEANING / "stale.png").write_bytes(b"")
         (EXPLANATIONS / "stale.png").write_bytes(b"")
     assert written[0] == written[1]
 
@@ -214,16 +197,9 @@ def test_without_a_judge_the_knowledge_table_is_taken_and_named(
     assert set(read_json(f"{MEANING}.json").values()) == {None}
 
 
-def test_embeddings_without_pixels_have_no_pictures(params: Params) -> None:
-    params = with_files(params, images="artifacts/images/menagerie.parquet", **judged())
-    stage("evaluate")(params, *KEY)
-    assert [path.name for path in MEANING.iterdir()] == ["answers.json"]
-    assert all(answer.picture is None for answer in read_worst(MEANING))
-
-
 def test_bad_input_is_reported_by_name(params: Params) -> None:
     with pytest.raises(InputError, match="menagerie-random-naive_bayes-0: no such folder"):
         stage("evaluate")(params, "menagerie", "random", "naive_bayes", 0)
-    Path("odd.jsonl").write_text('{"text": "x", "true": [], "often": []}\n', encoding="utf-8")
-    with pytest.raises(InputError, match=r"menagerie\.judge: odd\.jsonl: none of its texts is in"):
-        stage("evaluate")(with_files(params, judge="odd.jsonl"), *KEY)
+    Path("odd.csv").write_text("class,x\ncat,0\ndog,0\nbus,0\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"menagerie\.judge: none of its texts is in"):
+        stage("evaluate")(with_files(params, judge="odd.csv"), *KEY)

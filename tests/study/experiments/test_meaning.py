@@ -12,7 +12,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from infopursuit.texts.knowledge_files import open_knowledge
-from infopursuit.texts.knowledge_lists import read_judge
 from infopursuit_study.experiments import meaning
 from infopursuit_study.experiments.meaning_tables import interval
 
@@ -22,13 +21,13 @@ WIDTH, TRAIN, TEST = 48, 12, 6
 def write_data(folder: Path) -> None:
     """Write Food-10 in a made-up space: images are sums of the texts of their class, with noise."""
     draw = np.random.default_rng(0)
-    knowledge = open_knowledge(meaning.ROOT / "params/precomputed/knowledge/food10.jsonl")
+    knowledge = open_knowledge(meaning.ROOT / "params/precomputed/knowledge/food10.csv")
     classes = knowledge.classes
     texts = meaning.strict_truth("food10-vitb32", classes)[0]
     texts += [text for text in knowledge.texts if text not in texts][:60]
     texts += [f"thing {number}" for number in range(120)]
     embeddings = draw.standard_normal((len(texts), WIDTH))
-    judged = read_judge(meaning.JUDGEMENTS / "judge/food10.jsonl", classes, texts)
+    judged = open_knowledge(meaning.JUDGEMENTS / "judge/food10.csv")
     fits = judged.for_classes_and_texts(classes, texts) == 1
     labels = np.repeat(np.arange(len(classes)), TRAIN + TEST)
     images = fits[labels] @ embeddings + draw.standard_normal((len(labels), WIDTH))

@@ -11,22 +11,20 @@ import torch
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.estimators.sense import hard_answers
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.meaning.measures import (
     Judgements,
-    MeaningOfRun,
     explained_shares,
     measure_meaning,
     rule_of_texts,
     truth_measures,
 )
+from infopursuit_study.meaning.sense import hard_answers
 from tests.study.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
 
 VALUES = (-1.0, 0.0, 0.5, 1.0)
@@ -90,7 +88,6 @@ def test_answers_that_tell_nothing_have_no_share() -> None:
 
 TEXTS = [f"text {number}" for number in range(24)]
 CLASSES = tuple("abcdef")
-STOP = StoppingRule(0.85, 20)
 NOTHING = KnowledgeTable(CLASSES, (), np.zeros((6, 0), np.float32))
 
 
@@ -113,14 +110,14 @@ def world() -> tuple[LabelledImages, LabelledImages, TextTable, KnowledgeTable]:
     return *splits, universe, KnowledgeTable(CLASSES, tuple(TEXTS), values)
 
 
-def measured(world, said: Judgements, **settings: object) -> MeaningOfRun:
+def measured(world, said: Judgements, **settings: object) -> dict:
     train, test, universe, _ = world
     model = InformationPursuitClassifier(universe.texts, universe.embeddings, queries=TEXTS[:16])
     model.fit(train.embeddings, train.labels.numpy())
     model = model.with_class_names(CLASSES)
     model.provenance_ = {"settings": settings}
     opening = model.roll_out(test.embeddings, 10)
-    return measure_meaning(model, opening, train, test, universe, said, STOP, 3)
+    return measure_meaning(model, opening, train, test, universe, said, 3)
 
 
 def some(table: KnowledgeTable, columns: slice) -> KnowledgeTable:
@@ -129,7 +126,7 @@ def some(table: KnowledgeTable, columns: slice) -> KnowledgeTable:
 
 def test_judge_and_strict_list_are_asked_and_shuffled_names_give_chance(world) -> None:
     truth = world[3]
-    found = measured(world, Judgements(truth, some(truth, slice(4, 24)), truth)).figures
+    found = measured(world, Judgements(truth, some(truth, slice(4, 24)), truth))
     assert (found["truth"]["by"], found["sense"]["by"]) == ("strict", "judge")
     listed = truth.values[:, 4:].any(axis=0).sum()
     assert found["truth"]["texts"] == listed > 12, "also those that the dictionary lacks"
@@ -144,37 +141,28 @@ def test_judge_and_strict_list_are_asked_and_shuffled_names_give_chance(world) -
 
 def test_without_judge_and_list_the_knowledge_table_is_taken_and_named(world) -> None:
     found = measured(world, Judgements(NOTHING, NOTHING, world[3]))
-    assert found.figures["truth"]["by"] == found.figures["sense"]["by"] == "knowledge"
-    assert found.figures["truth"]["texts"] <= 16, "of the dictionary alone"
-    assert {each.by for each in found.worst} <= {"knowledge"}
-    assert all(each.yes for each in found.worst)
+    assert found["truth"]["by"] == found["sense"]["by"] == "knowledge"
+    assert found["truth"]["texts"] <= 16, "of the dictionary alone"
 
 
 def test_where_nobody_says_anything_nothing_is_measured(world) -> None:
     found = measured(world, Judgements(NOTHING, NOTHING, NOTHING))
-    assert found.figures == {"truth": None, "sense": None, "explained": None}
-    assert found.worst == []
+    assert found == {"truth": None, "sense": None, "explained": None}
 
 
 def test_a_list_that_turns_everything_round_finds_false_answers(world) -> None:
     truth = world[3]
     turned = KnowledgeTable(truth.classes, truth.texts, 1 - truth.values)
     found = measured(world, Judgements(truth, turned, NOTHING))
-    assert len(found.worst) <= 10
-    assert found.worst
-    harms = [each.after - each.before - each.true_after + each.true_before for each in found.worst]
-    assert harms == sorted(harms, reverse=True)
-    assert {each.by for each in found.worst} == {"strict"}
-    assert found.figures["truth"]["precision_of_yes"] < 0.2
-    assert found.figures["explained"] is None
+    assert found["truth"]["precision_of_yes"] < 0.2
+    assert found["explained"] is None
 
 
 def test_queries_between_texts_are_not_measured_as_words(world) -> None:
     truth = world[3]
     found = measured(world, Judgements(truth, truth, truth), quantize_queries=False)
-    assert found.figures["sense"] is found.figures["explained"] is None
-    assert found.figures["truth"]["by"] == "strict"
-    assert found.worst == []
+    assert found["sense"] is found["explained"] is None
+    assert found["truth"]["by"] == "strict"
 
 
 def test_the_rule_of_other_texts_is_of_the_same_kind(world) -> None:

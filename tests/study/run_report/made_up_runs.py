@@ -30,7 +30,6 @@ from infopursuit_study.evaluation.run_metrics import (
     run_metrics,
     sweep,
 )
-from infopursuit_study.meaning.worst_answers import FalseAnswer, write_worst
 from infopursuit_study.run_report.methods import stands_alone
 from infopursuit_study.run_report.runs import DatasetResults, read_dataset
 
@@ -83,23 +82,13 @@ MEANING = {
     },
 }  # fmt: skip
 NO_MEANING = {"truth": None, "sense": None, "explained": None}
-WORST = [
-    FalseAnswer(
-        image="test/7", picture=None, true_class="zebra", number=2, query="$5 & <ticket>", yes=True,
-        by="strict", toward="school bus", before=0.1, after=0.623, true_before=0.5,
-        true_after=0.0931,
-    ),
-    FalseAnswer(
-        image="0001", picture=None, true_class="horse", number=1, query="four legs", yes=False,
-        by="knowledge", toward="penguin", before=0.07, after=0.2, true_before=0.07, true_after=0.0,
-    ),
-]  # fmt: skip
 KNOWN = {
     "answers": ANSWERS,
     "first_ten": FIRST_TEN,
     "pairs": SWITCHED,
     "dictionary_pairs": SWITCHED,
 }
+PHRASES = ("agreement", "balanced_agreement", "share_of_yes", "share_true")
 VARIATIONAL = {
     "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",
     "dictionary": "fixed", "learning_rate": 1e-3, "quantize_queries": True, "random_updates": 250,
@@ -152,7 +141,6 @@ def make_run(
     artifacts: Path, key: RunName, *, images: int = 60, k: int = 16, budget: int = 12,
     explained: int = 2, select_on: str = "held_out", drawn: bool = False, truth: bool = False,
     known: Mapping[str, Any] | None = None, meaning: Mapping[str, Any] = NO_MEANING,
-    worst: Sequence[FalseAnswer] = (), pictures: Mapping[str, Image.Image] | None = None,
 ) -> None:  # fmt: skip
     """Write every file of one run that the report reads."""
     labels = np.arange(images) % len(CLASSES)
@@ -193,12 +181,13 @@ def make_run(
     }
     write_json(artifacts / "evaluation" / f"{key}.json", metrics)
     if truth:
-        told = {"phrases_share_true": 0.61, **(known or {})}
+        told: dict[str, Any] = {"dictionary_queries": key.seed, "phrases_queries": 134}
+        told |= {f"phrases_{name}": 0.61 + 0.02 * key.seed for name in PHRASES}
+        told |= {f"dictionary_{name}": 0.77 for name in PHRASES if key.seed}
+        told |= known or {}
         write_json(artifacts / "evaluation" / f"{key}.truth.json", told)
 
     write_json(artifacts / "meaning" / f"{key}.json", meaning)
-    worst_of = artifacts / "evaluation" / f"{key}.worst" if truth else None
-    write_worst(worst_of or artifacts / "meaning" / str(key), worst, dict(pictures or {}))
 
     if settings["method"] == "variational":
         updates = list(range(50, 1001, 50))

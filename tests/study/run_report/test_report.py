@@ -27,7 +27,6 @@ from tests.study.run_report.made_up_runs import (
     MEANING,
     METHODS,
     STOP,
-    WORST,
     make_dataset,
 )
 
@@ -181,20 +180,19 @@ def test_several_data_sets_and_seeds(tmp_path):
     assert len(Page(told).ids) == len(set(Page(told).ids))
 
 
-def test_truth_meaning_and_worst_answers_are_shown_where_they_are_known(tmp_path, page):
-    results = make_dataset(tmp_path, truth=True, known=KNOWN, meaning=MEANING, worst=WORST)
+def test_truth_and_meaning_are_shown_where_they_are_known(tmp_path, page):
+    results = make_dataset(tmp_path, truth=True, known=KNOWN, meaning=MEANING)
     told = render_report([results], 20)
     known = (
+        "the 134 texts of the universe that name an attribute", "Are the answers true?",
         "How many answers of an explanation are false?", "does the answer change?",
-        "The 2 worst answers", "yes that<br>are true", "80.0 (49.0 to 94.3) of 10", "62.5",
+        "yes that<br>are true", "80.0 (49.0 to 94.3) of 10", "62.5",
         "People agree in 75 % of 4 pairs",
     )  # fmt: skip
     for words in known:
         assert words in told
         assert words not in page
     assert "No table says what is true of these classes" in page
-    listed = told[told.index('<ol class="worst">') :].partition("</ol>")[0]
-    assert "$5 &amp; &lt;ticket&gt;?" in listed
     opening = told[told.index('<article class="opening"') :].partition("</article>")[0]
     places = [opening.index(words) for words in (
         "How good?", "How true?", "How short?", "<svg", "More accurate without an explanation")

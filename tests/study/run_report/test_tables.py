@@ -4,7 +4,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from PIL import Image
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import NOTHING
@@ -19,7 +18,7 @@ from infopursuit_study.run_report.meaning_tables import (
     of_100,
     pairs_table,
     sentences,
-    worst_rows,
+    truth_table,
 )
 from infopursuit_study.run_report.page import render_report
 from infopursuit_study.run_report.runs import read_dataset, read_run
@@ -37,7 +36,6 @@ from tests.study.run_report.made_up_runs import (
     KNOWN,
     MEANING,
     NO_MEANING,
-    WORST,
     make_dataset,
 )
 
@@ -202,26 +200,24 @@ def test_where_nobody_says_what_is_true_nothing_is_said(tmp_path) -> None:
     assert section == {"sentences": [], "sources": [], "rows": [], "chance": []}
 
 
-def test_worst_answers_have_question_answer_truth_and_effect(tmp_path) -> None:
-    pictures = {"test/7": Image.new("RGB", (300, 100), "red")}
-    results = read(tmp_path, meaning=MEANING, worst=WORST, pictures=pictures)
-    first, second = worst_rows(results.runs[1].worst)
-    assert (first["answer"], first["number"], first["true_class"]) == ("yes", 2, "zebra")
-    assert first["false_by"] == "the list of true texts"
-    effect = "Belief in school bus: 10 % → 62 %; in zebra: 50 % → 9 %"
-    assert first["effect"].replace("\N{NO-BREAK SPACE}", " ") == effect
-    assert (second["question"], second["answer"]) == ("Does it have four legs?", "no")
-    assert second["picture"] is None
-    with Image.open(first["picture"]) as shown:
-        assert shown.size == (192, 64)
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [(0.0, "0"), (0.004, "fewer than 1"), (0.82, "82"), (0.996, "more than 99"), (1.0, "100")],
 )
 def test_a_share_of_a_hundred_is_neither_none_nor_all_by_rounding(value, words) -> None:
     assert of_100(value) == words
+
+
+def test_truth_is_averaged_over_seeds(tmp_path) -> None:
+    table = truth_table(groups_of(read(tmp_path, ("fixed",), (1, 2), truth=True)))
+    assert table is not None
+    assert (table["phrases"], table["share_true"]) == ("134", "64.0")
+    assert table["rows"][0]["dictionary"] == ("1.5", "77.0", "77.0")
+    assert table["rows"][0]["phrases"] == ("64.0", "64.0", "64.0")
+    nothing = truth_table(groups_of(read(tmp_path / "none", ("fixed",), truth=True)))
+    assert nothing is not None
+    assert nothing["rows"][0]["dictionary"] == ("0", NOTHING, NOTHING), "names no attribute"
+    assert truth_table(groups_of(read(tmp_path / "unknown"))) is None
 
 
 def test_false_answers_and_switched_pairs(tmp_path) -> None:

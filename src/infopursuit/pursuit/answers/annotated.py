@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from infopursuit.pursuit.answers.directions import ranked_pairs
@@ -30,8 +30,6 @@ STRENGTHS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 # right often enough, if enough images get one.
 MARGINS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5)
 RIGHT, ANSWERED = 0.85, 0.3
-# A text is certified by annotations if at least this share of its answers is right.
-CERTIFIED = 0.75
 
 
 class Annotated(NamedTuple):
@@ -235,14 +233,6 @@ class AnnotatedTexts:
     def facts(self) -> dict[int, dict[str, Any]]:
         """How true the answers are, by the rows of the texts."""
         return {row: each.facts for row, each in self.fitted.items()}
-
-    def certified(self, count: int) -> Bool[Tensor, " u"]:
-        """Return which of `count` texts are right in CERTIFIED of the answers they give."""
-        mask = torch.zeros(count, dtype=torch.bool)
-        for row, facts in self.facts.items():
-            given = facts["yes"] + facts["no"]
-            mask[row] = facts["yes_right"] + facts["no_right"] >= CERTIFIED * max(given, 1)
-        return mask
 
     def taught(self, rule: ThresholdAnswers, rows: Sequence[int]) -> ThresholdAnswers:
         """Return the rule of some rows of the universe, with what people teach of them."""

@@ -63,10 +63,6 @@ class TaughtTexts(Protocol):
         """How true the answers are, by the rows of the texts in the universe."""
         ...
 
-    def certified(self, count: int) -> Bool[Tensor, " u"]:
-        """Return which of `count` texts people found right."""
-        ...
-
     def taught(self, rule: ThresholdAnswers, rows: Sequence[int]) -> ThresholdAnswers:
         """Return the rule of some rows of the universe, with what people teach of them."""
         ...

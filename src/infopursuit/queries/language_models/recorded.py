@@ -54,9 +54,8 @@ KINDS = {
     ),
     "class_name": (
         "what is true of classes",
-        "set datasets.NAME.knowledge to params/no_knowledge.jsonl, or to a table of your own",
+        "set datasets.NAME.knowledge to params/no_knowledge.csv, or to a table of your own",
     ),
-    "text": ("which classes texts are true of", "take a judge's table"),
 }
 OR_ASK = "this needs no server; or set language_model.backend to vllm or openai"
 NAMED = 3  # how many things a message names

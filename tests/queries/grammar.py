@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
-from infopursuit.queries.corpora import Caption, read_captions
+from infopursuit.queries.corpora import Caption
 from infopursuit.queries.language_models import Answer
 
-COCO = Path(__file__).parents[2] / "../shared/data/coco/captions_val2017.json"
-COCO_COUNT = 25_014
 CONCEPTS = 20  # lines of the list in an answer, as many as the prompt allows
 HEAD = 1000.0  # number of the frequent concepts; more of them make more distinct ones
 TAIL = 0.8  # exponent of the share of concepts rarer than a given one
@@ -101,25 +98,9 @@ REFUSALS = [
 ]
 
 
-def captions(count: int = COCO_COUNT) -> list[Caption]:
-    """Distinct captions of `count` annotations: COCO's where they are at hand, else made up.
-
-    Beyond COCO's number they come again and again with a mark, so that they stay distinct.
-    """
-    if COCO.is_file():
-        found = read_captions(COCO, min(count, COCO_COUNT))
-    else:
-        found = [Caption(_sentence(n), (n,)) for n in range(min(count, COCO_COUNT))]
-    last = max(max(caption.ids) for caption in found) + 1
-    made = list(found)
-    for copy in range(1, -(-count // COCO_COUNT)):
-        left = count - copy * COCO_COUNT
-        for caption in found:
-            ids = tuple(copy * last + number for number in caption.ids[: max(left, 0)])
-            left -= len(ids)
-            if ids:
-                made.append(Caption(f"{caption.text} (view {copy + 1})", ids))
-    return made
+def captions(count: int) -> list[Caption]:
+    """Distinct captions."""
+    return [Caption(_sentence(number), (number,)) for number in range(count)]
 
 
 def _sentence(number: int) -> str:
