@@ -240,7 +240,6 @@ class Dialogue:
         self._asked.append(_Asked(query, answer, best, chosen, given))
 
     def _number(self, question: str | None) -> int:
-        """Return the number of a question that can be asked now; None for the model's choice."""
         wanted = self.next_question() if question is None else question
         if wanted is None:
             raise InputError(f"all {len(self._asked)} questions have been asked")
@@ -252,7 +251,6 @@ class Dialogue:
         return query
 
     def _histories(self) -> tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]:
-        """Return answers and masks after 0, 1, ... questions."""
         shape = len(self._asked) + 1, len(self.pursuit.queries)
         answers = torch.zeros(shape, device=self.pursuit.device)
         masks = torch.zeros_like(answers)

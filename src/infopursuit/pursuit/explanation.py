@@ -378,18 +378,15 @@ def rival(before: Sequence[float], after: Sequence[float]) -> tuple[int, bool]:
 
 
 def _first(posterior: Sequence[float]) -> int:
-    """Return the most probable class, the first of equals."""
     return max(range(len(posterior)), key=posterior.__getitem__)
 
 
 def _leading(posterior: Sequence[float]) -> list[int]:
-    """Return all classes that are the most probable."""
     highest = max(posterior)
     return [place for place, each in enumerate(posterior) if each == highest]
 
 
 def _widest(low: Sequence[float], high: Sequence[float]) -> float:
-    """Return the widest of bands."""
     return round(max(map(sub, high, low)), DIGITS)
 
 
@@ -431,7 +428,6 @@ def ending(explanation: Explanation) -> str:
 
 
 def _unchanged(explanation: Explanation) -> str:
-    """Say how many of the last questions did not change the class."""
     course = [explanation.prior, *(step.posterior for step in explanation.steps)]
     predicted, count = _first(course[-1]), 0
     for posterior in course[-2::-1]:

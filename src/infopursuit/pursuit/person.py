@@ -58,7 +58,6 @@ def _help(dialogue: Dialogue) -> str:
 
 
 def _obeyed(dialogue: Dialogue, line: str) -> str:
-    """Do what a line says, and return what to show."""
     said = line.lower()
     if not said and dialogue.image_answers is not None:
         dialogue.step()

@@ -311,7 +311,6 @@ class Pursuit:
         answers: Float[Tensor, "n k"],
         overridden: Sequence[int],
     ) -> list[list[Step]]:
-        """Return answers of a person that were not asked for, each as if it had been at the end."""
         steps: list[list[Step]] = [[] for _ in answers]
         if not overridden:
             return steps

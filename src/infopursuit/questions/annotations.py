@@ -102,7 +102,6 @@ def fit_annotations(
 
 
 def _checked(text: str, values: Any, count: int) -> Float[np.ndarray, " n"]:
-    """Return what people say of a text, checked."""
     said = np.asarray(values, dtype=np.float32)
     if said.shape != (count,):
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -194,27 +195,22 @@ def best_way(
         return Way(variants[0], options[0], None, facts)
     spread = spread_by(train.total / len(train.classes))
     losses: dict[str, float] = {}
-    best: tuple[float, QuestionSource, str, list[HeldOut]] | None = None
 
-    def look(variant: QuestionSource, way: str) -> None:
-        nonlocal best
-        crossed = _crossed(variant, way, wishes, train, seed)
+    def tried(variant: QuestionSource, rates: str) -> tuple[float, Way]:
+        crossed = _crossed(variant, rates, wishes, train, seed)
         told = [each for each in crossed if each.answers.shape[1]]
         loss = fit_tempering(told, BUDGET, spread)[1] if told else math.inf
-        losses[" ".join([way, variant.facts([]).get("gaps", "")]).rstrip()] = loss
-        if best is None or loss < best[0]:
-            best = loss, variant, way, crossed
+        losses[" ".join([rates, variant.facts([]).get("gaps", "")]).rstrip()] = loss
+        return loss, Way(variant, rates, crossed, {"rates": rates, "log_losses": losses})
 
-    for variant in variants:
-        look(variant, "counted")
-    assert best is not None
-    for way in options if len(options) > 1 else ():
-        if way != "counted":
-            look(best[1], way)
-    _, source, way, crossed = best
-    if len(options) == 1 and way != options[0]:
-        way, crossed = options[0], None
-    return Way(source, way, crossed, {"rates": way, "log_losses": losses})
+    first = itemgetter(0)
+    best = min((tried(each, "counted") for each in variants), key=first)
+    if len(options) > 1:
+        others = [tried(best[1].source, each) for each in options if each != "counted"]
+        return min([best, *others], key=first)[1]
+    if options != ["counted"]:  # as they were asked for; variants are compared by counted rates
+        return Way(best[1].source, options[0], None, {"rates": options[0], "log_losses": losses})
+    return best[1]
 
 
 def _crossed(
@@ -242,5 +238,4 @@ def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> 
 
 
 def _answered(querier: InformationGain, rule: AnswerRule, rows: InMemorySet) -> HeldOut:
-    """Return rows that questions were fitted without, with their answers."""
     return HeldOut(querier, rule.answers(rows.rows.tensor()), rows.labels, rows.weights)

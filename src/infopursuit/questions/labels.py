@@ -147,7 +147,6 @@ def _row_weights(given: Any, count: int) -> Float[np.ndarray, " n"]:
 def _class_weights(
     given: str | Mapping[Any, int | float], classes: np.ndarray, labels: Tensor
 ) -> Float[np.ndarray, " n"]:
-    """Return the weight of each row's class, as scikit-learn counts it."""
     places, known = labels.numpy(), classes.tolist()
     if isinstance(given, Mapping) and not all(each in given for each in known):
         for label in given:

@@ -101,6 +101,5 @@ def ranks_of_class_names(
 
 
 def _spelled(text: str) -> str:
-    """Return a text as words between blanks, so that `in` finds whole words."""
     words = re.findall(r"[^\W_]+", text.lower())
     return f" {' '.join(words)} "

@@ -224,12 +224,12 @@ class TextsOnImages:
             truth, shares = known.truth, known.true_shares(data.moments.prior)
             # Weights are tried on texts that are measured once: they are not screened by them.
             weights = None if known.drafted else known.query_weights
-        thresholds = ThresholdFit(5, shares, known is not None and known.drafted)
+        thresholds = ThresholdFit(True, shares, known is not None and known.drafted)
         self.candidates = CandidateTexts(
             self.texts.unit_matrix,
             TextDirections(source.reference, data.moments.discounted, len(data.classes), truth),
             # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
-            thresholds._replace(levels=3),
+            thresholds._replace(certain=False),
             weights,
             self.texts.shared(),
             source.annotated,
@@ -261,7 +261,6 @@ class TextsOnImages:
         return Asked(querier, answers, others.labels, self._fitting(chosen))
 
     def _fitting(self, chosen: Int[Tensor, " k"]) -> Bool[Tensor, "c k"]:
-        """Return which classes the draft calls each text true of; none without a draft."""
         if self.known is None:
             return torch.zeros(len(self.data.classes), len(chosen), dtype=torch.bool)
         return self.known.values[:, chosen] >= TRUE_OF_A_CLASS
@@ -291,7 +290,6 @@ class TextsOnImages:
         return min(wishes.n_queries, int(allowed.sum())), allowed, fixed
 
     def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
-        """Return the rows of the most informative texts."""
         if self.known is None or not self.known.drafted:
             return informative_rows(self.candidates, self.data, count, seed, allowed)
         generator = torch.Generator().manual_seed(seed)
@@ -364,7 +362,6 @@ class TextsOnImages:
     def _answered(
         self, chosen: Int[Tensor, " k"], seed: int
     ) -> tuple[AnswerRule, Float[Tensor, " k"] | None]:
-        """Return how images answer the chosen texts, and how well the texts' scores rank images."""
         sample = self.data.sample(THRESHOLD_IMAGES, seed)
         images = sample.rows.tensor()
         rule, auroc = self.asked.answer_rule(chosen, images, sample.labels, sample.weights)
@@ -373,7 +370,6 @@ class TextsOnImages:
     def _querier(
         self, chosen: Int[Tensor, " k"], auroc: Float[Tensor, " k"] | None, table: AnswerTable
     ) -> InformationGain:
-        """Return the querier of the chosen texts, by the table of their answers."""
         known = self.known
         weights = None if known is None else known.query_weights(chosen, auroc, table)
         related = related_texts([self.texts.texts[row] for row in chosen.tolist()])

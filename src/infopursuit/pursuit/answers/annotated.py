@@ -157,7 +157,6 @@ def _margin(scores: np.ndarray, truth: np.ndarray) -> float:
 
 
 def _folds(truth: np.ndarray, groups: np.ndarray, seed: int) -> Int[np.ndarray, " n"]:
-    """Return a fold for each image: answers and groups are spread evenly."""
     order = np.lexsort((np.random.default_rng(seed).permutation(len(truth)), groups, truth))
     folds = np.empty(len(truth), np.int64)
     folds[order] = np.arange(len(truth)) % FOLDS
@@ -170,7 +169,6 @@ def _regression(
     own: Float[np.ndarray, " d"] | None,
     strength: float,
 ) -> tuple[Float[np.ndarray, " d"], float]:
-    """Return weights and offset of a logistic regression drawn towards a direction."""
     from sklearn.linear_model import LogisticRegression
 
     columns, scale = [], 1.0
@@ -240,15 +238,14 @@ class AnnotatedTexts:
         if not here:
             return rule
         directions, lower = rule.directions.clone(), rule.thresholds.clone()
-        upper = None if rule.upper is None else rule.upper.clone()
+        assert rule.upper is not None
+        upper = rule.upper.clone()
         certain = None if rule.certain is None else rule.certain.clone()
         out_of_fold = np.full((len(self.places), len(rows)), np.nan)
         for place, each in here.items():
             directions[place] = torch.from_numpy(each.direction)
             firm_no, no, yes, firm_yes = each.cuts
-            lower[place] = no if upper is not None else (no + yes) / 2
-            if upper is not None:
-                upper[place] = yes
+            lower[place], upper[place] = no, yes
             if certain is not None:
                 certain[place] = torch.tensor([firm_no, firm_yes])
             out_of_fold[:, place] = each.scores

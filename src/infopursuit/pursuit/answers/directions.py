@@ -100,7 +100,6 @@ def score_scatter(universe: UnitMatrix, total: Float[Tensor, "d d"]) -> float:
 
 
 def _text_moments(universe: UnitMatrix) -> tuple[Float[Tensor, " d"], Float[Tensor, "d d"]]:
-    """Return the mean text, and the sum of the outer products of deviations from it."""
     width = universe.width
     centre, squares = torch.zeros(width), torch.zeros(width, width)
     for _, block in universe.blocks():
@@ -194,7 +193,6 @@ class TextDirections:
 def _auroc(
     scores: Tensor, truth: np.ndarray, labels: Tensor, weights: Tensor | None
 ) -> Float[Tensor, " m"]:
-    """Return the AUROC of each text, from its truth in each class; NaN if it has no pairs."""
     counts = None if weights is None else weights.double().numpy()
     of_class = labels.numpy()
     auroc = np.full(scores.shape[1], np.nan)

@@ -72,6 +72,5 @@ def information_of_words(table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
 
 
 def _entropy(probabilities: np.ndarray) -> np.ndarray:
-    """Return the entropy over the first axis, in nats; zeros count as zero."""
     logs = np.log(np.where(probabilities > 0, probabilities, 1))
     return -(probabilities * logs).sum(axis=0)

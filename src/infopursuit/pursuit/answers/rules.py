@@ -27,7 +27,6 @@ Values = TypeVar("Values", bound="ColumnValues")
 NOT_SURE = 0.5
 # Answers in words. Of two and three answers, no and yes are firm.
 WORDS = {"no": 0.0, "probably not": 0.25, "not sure": NOT_SURE, "probably": 0.75, "yes": 1.0}
-# How many answers a threshold rule gives, by the setting `answers`.
 
 
 def in_words(answer: float) -> str:

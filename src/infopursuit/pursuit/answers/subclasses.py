@@ -35,7 +35,6 @@ class SubclassTable(AnswerTable):
 
     @cached_property
     def _members(self) -> Int[Tensor, "c m"]:
-        """The subclasses of each class; s fills up."""
         counts = self.of.bincount()
         place = torch.arange(int(counts.max()), device=self.of.device)
         first = (counts.cumsum(dim=0) - counts).unsqueeze(1)

@@ -71,13 +71,13 @@ class ThresholdFit(NamedTuple):
     """How the thresholds of texts are fitted.
 
     Attributes:
-        levels: how many answers there are, 2, 3 or 5.
+        certain: whether there are five answers, not three.
         true_shares: (u,) of how many images each text of the universe is true, NaN or 0 if that is
-            not known; None if nothing is. Two answers make nothing of it.
+            not known; None if nothing is.
         drafted: whether nobody wrote what is true: such a share takes yes back, and adds none.
     """
 
-    levels: int
+    certain: bool = True
     true_shares: Float[Tensor, " u"] | None = None
     drafted: bool = False
 
@@ -89,11 +89,8 @@ class ThresholdFit(NamedTuple):
         weights: Float[Tensor, " n"] | None = None,
     ) -> Thresholds:
         """Fit the thresholds of texts, given by their rows in the universe, on scored images."""
-        if self.levels == 2:
-            return fit_thresholds(scores, labels, weights)
         shares = None if self.true_shares is None else self.true_shares[rows]
-        graded = self.levels == 5
-        return fit_graded(scores, labels, weights, shares, graded, adds=not self.drafted)
+        return fit_graded(scores, labels, weights, shares, self.certain, adds=not self.drafted)
 
 
 class _Candidates(NamedTuple):
@@ -109,7 +106,6 @@ def fit_thresholds(
     scores: Float[Tensor, "n m"],
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"] | None = None,
-    shares: Sequence[float] = SHARES_OF_YES,
 ) -> Thresholds:
     """Return the threshold of each of m queries: almost the most informative one, with few yes.
 
@@ -117,10 +113,9 @@ def fit_thresholds(
         scores: of n training images.
         labels: their classes 0..c-1.
         weights: of the images; None for 1 each.
-        shares: of images that say yes, those to choose from, the largest first.
     """
     blocks: list[Thresholds] = []
-    for _, _, candidates in _blocks(scores, labels, weights, shares):
+    for _, _, candidates in _blocks(scores, labels, weights, SHARES_OF_YES):
         information = candidates.information
         last = _last(information >= ALMOST * information.amax(dim=0))
         blocks.append(Thresholds(_at(candidates.values, last), _at(information, last)))
@@ -136,7 +131,6 @@ def fit_graded(
     weights: Float[Tensor, " n"] | None = None,
     true_shares: Float[Tensor, " m"] | None = None,
     certain: bool = True,
-    shares: Sequence[float] = FINE_SHARES,
     adds: bool = True,
 ) -> Thresholds:
     """Return the two thresholds of each of m queries that three answers have, or the four of five.
@@ -148,16 +142,15 @@ def fit_graded(
         true_shares: of how many of the images each query is true; NaN or 0 if that is not known.
             None if nothing is known.
         certain: whether there are five answers.
-        shares: of images that say yes, those to choose from, the largest first.
         adds: whether `true_shares` may add yes to those that the images alone tell.
     """
     classes = int(labels.max()) + 1
-    share = torch.tensor(shares).unsqueeze(1)
+    share = torch.tensor(FINE_SHARES).unsqueeze(1)
     # A yes of less than a class says nothing of classes; the most frequent yes is always allowed.
     of_a_class = (share >= PART_OF_A_CLASS / classes) | (share == share.max())
     of_binary = (share >= SHARES_OF_YES[-1]) | (share == share.max())
     blocks: list[Thresholds] = []
-    for place, block, candidates in _blocks(scores, labels, weights, shares):
+    for place, block, candidates in _blocks(scores, labels, weights, FINE_SHARES):
         most = candidates.information.amax(dim=0)
         binary = candidates.information.masked_fill(~of_binary, -1)
         informative = _last(binary >= ALMOST * binary.amax(dim=0))
@@ -192,8 +185,6 @@ def fit_graded(
 
 
 class _Scores(NamedTuple):
-    """Scores of a block of queries, with the labels and weights of their images."""
-
     scores: Float[Tensor, "n m"]
     labels: Int[Tensor, " n"]
     weights: Float[Tensor, " n"] | None
@@ -226,7 +217,6 @@ class _Scores(NamedTuple):
 def _blocks(
     scores: Tensor, labels: Tensor, weights: Tensor | None, shares: Sequence[float]
 ) -> Iterator[tuple[slice, _Scores, _Candidates]]:
-    """Yield (place, scores, candidates) of some queries at a time."""
     weights = None if weights is None else weights.to(scores.dtype)
     ones = scores.new_ones(len(scores)) if weights is None else weights
     counts = ones.new_zeros(int(labels.max()) + 1).index_add_(0, labels, ones).unsqueeze(1)
@@ -277,12 +267,10 @@ def _last(good: Tensor) -> Tensor:
 
 
 def _at(values: Tensor, rows: Tensor) -> Tensor:
-    """Return (m,) of (s, m), the value of each column in its own row."""
     return values.gather(0, rows.unsqueeze(0))[0]
 
 
 def _yes(candidates: _Candidates, rows: Tensor) -> Tensor:
-    """Count (c, m) how many images of each class say yes at the threshold of each query."""
     places = rows.expand(1, candidates.yes.shape[1], -1)
     return candidates.yes.gather(0, places)[0]
 
@@ -305,7 +293,6 @@ def _quantiles(
 
 
 def _sorted(scores: Tensor) -> Tensor:
-    """Return (m, n): each column in ascending order, as a row."""
     rows = scores.T.contiguous()
     if scores.device.type != "cpu":
         return rows.sort(dim=1).values

@@ -42,7 +42,6 @@ def forward_selection(
         columns = (answers - (share * answers).sum(dim=0)) * root
 
     def sums(values: Float[Tensor, "n m"]) -> Float[Tensor, "c m"]:
-        """Sum over the images of each class."""
         return values.new_zeros(classes, values.shape[1]).index_add_(0, labels, values)
 
     classes = int(labels.max()) + 1

@@ -27,7 +27,6 @@ def with_kept(
 
 
 def _without_last(texts: Sequence[str], wanted: Collection[str], count: int) -> list[str]:
-    """Return the texts but for the last `count` that are not wanted."""
     left = list(texts)
     for text in reversed(texts):
         if count > 0 and text not in wanted:

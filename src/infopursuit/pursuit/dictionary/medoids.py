@@ -109,20 +109,17 @@ class _Search:
         self.near: NearMedoids | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return all that the next round depends on, but for the arguments."""
         names = ("medoids", "level", "computed", "before")
         return {name: getattr(self, name) for name in names} | {
             "generator": self.generator.get_state()
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go on after the round at whose end the state was taken."""
         self.generator.set_state(state.pop("generator"))
         for name, value in state.items():
             setattr(self, name, value)
 
     def progress_bar(self) -> tqdm:
-        """Return a bar that counts distances, up to the limit if there is one."""
         return tqdm(
             total=self.limit,
             initial=self.computed,
@@ -185,7 +182,6 @@ def _sample_sizes(u: int, k: int) -> list[int]:
 
 
 def _digest(points: np.ndarray, *settings: object) -> str:
-    """Return digits that change with the points or a setting."""
     blocks = (points[start : start + 65536] for start in range(0, len(points), 65536))
     return job_digest(chain([repr((points.shape, points.dtype.str, *settings))], blocks))
 
@@ -334,7 +330,6 @@ class NearMedoids:
     def _between(
         self, candidates: Int[Tensor, " c"], around: Int[Tensor, " m"]
     ) -> Float32[Tensor, "c m"]:
-        """Return distances of candidates to points, exactly 0 to itself."""
         points, squares = self.points.take(candidates)
         distances = torch.empty(len(candidates), len(around), device=self.device)
         for start in range(0, len(around), ROWS):
@@ -373,7 +368,6 @@ class NearMedoids:
         around: Int[Tensor, " m"],
         distances: Float32[Tensor, " m"],
     ) -> None:
-        """Replace a medoid by a point."""
         lost = self._listing(position)
         longest = self.distances[-1, around]
         # A list that loses the medoid has room for any other.
@@ -404,7 +398,6 @@ class NearMedoids:
         self._count_losses(rows, 1)
 
     def _compare(self, index: Int[Tensor, " m"]) -> None:
-        """List the nearest medoids of some points again."""
         listed = min(self.reach, self.k)
         for part in index.split(ROWS):
             points, squares = self.points.take(part)

@@ -134,7 +134,6 @@ def _(
     totals: Tensor,
     moments: ClassMoments | None = None,
 ) -> Tensor:
-    """Return rates that are drawn towards a Gaussian estimate, if there are moments."""
     counts = sums.chunk(rule.levels - 1, dim=1)
     if moments is None:
         return answer_probabilities(*(yes_rates(each, totals) for each in counts))
@@ -344,7 +343,6 @@ def fit_tempering(
 
 
 def _uneven(table: AnswerTable) -> bool:
-    """Return whether some classes are more probable than others before any answer."""
     prior = table.pooled(table.log_prior)
     return bool(prior.max() - prior.min() > UNEVEN)
 
@@ -382,7 +380,6 @@ def _mean_of_two(
 def _on_lines(
     x: Float[Tensor, " d"], y: Float[Tensor, "t d"], at: Float[Tensor, "m t"]
 ) -> Float[Tensor, "m t"]:
-    """Return what the lines through the points (x, y) of each row are at other places."""
     right = torch.searchsorted(x, at.contiguous()).clamp(1, len(x) - 1)
     share = (at - x[right - 1]) / (x[right] - x[right - 1])
     rows = torch.arange(len(y))

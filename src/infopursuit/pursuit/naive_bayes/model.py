@@ -107,7 +107,6 @@ class NaiveBayes:
 
 
 def _table_kind(tensors: Mapping[str, Tensor]) -> type[AnswerTable]:
-    """Return what a table with these tensors is."""
     if "of" not in tensors:
         return AnswerTable
     from infopursuit.pursuit.answers.subclasses import SubclassTable
@@ -310,7 +309,6 @@ class _Evidence:
 
     @torch.no_grad()
     def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
-        """Let each empty history start with the answers that `known` selects."""
         mask = known.to(self.sum)
         self.sum = self.table.evidence(answers, mask)
         self.asked = mask.sum(dim=1, keepdim=True)
@@ -319,7 +317,6 @@ class _Evidence:
 
     @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
-        """Append one query and its answer to each of the first r histories."""
         self.sum[: len(queries)] += self.table.log_likelihood_of(queries, answers)
         if isinstance(self.asked, int):
             self.asked += 1
@@ -329,7 +326,6 @@ class _Evidence:
             self.late[: len(queries)] |= self.redundant.mask_after(queries, answers)
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
-        """Go on with these histories alone."""
         self.sum = self.sum[rows]
         self.asked = self.asked if isinstance(self.asked, int) else self.asked[rows]
         self.late = None if self.late is None else self.late[rows]
@@ -342,7 +338,6 @@ class _ClassEvidence(_Evidence):
 
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
-        """Return the logits of the first `rows` histories."""
         asked = self.asked if isinstance(self.asked, int) else self.asked[:rows]
         return self.classifier.logits(self.sum[:rows], asked)
 
@@ -354,6 +349,5 @@ class _GainEvidence(_Evidence):
 
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r k"]:
-        """Return the gain of every query to each of the first `rows` histories."""
         late = None if self.late is None else self.late[:rows]
         return self.querier.gains(self.sum[:rows], late)

@@ -201,7 +201,6 @@ def candidate_rows(
 def _shown(
     images: TrainingSet, generator: torch.Generator
 ) -> tuple[Float[Tensor, "n d"], Int[Tensor, " n"], Float[Tensor, " n"] | None]:
-    """Return the images on which texts are compared, with labels and weights."""
     screened = images.to_screen()
     sample = even_sample(screened.labels, screened_images(len(images.classes)), generator)
     weights = None if screened.weights is None else screened.weights[sample]

@@ -159,7 +159,6 @@ class ShardedSet(TrainingSet):
         return table_of_counts(rule, *counted, self.moments)
 
     def _keys(self, most: Int64[np.ndarray, " c"]) -> KeyCounts:
-        """Return the `most` smallest keys of each class; keep the SHA-256 of keys and labels."""
         gathered = SmallestKeys(most)
         digests: dict[int, bytes] = {}
         for number, (keys, digest) in self._run(KeyPass(self.shards, most), "images: keys"):
@@ -185,7 +184,6 @@ class ShardedSet(TrainingSet):
         return train, held, total.moments()
 
     def _run(self, work: Callable[[], Callable[[Part], R]], what: str) -> Iterator[tuple[int, R]]:
-        """Yield (number of the shard, result) of each, as they become known."""
         parts, first = [], 0
         for number, size in enumerate(self.shards.sizes):
             out = None if self.left_out is None else self.left_out[first : first + size]
@@ -261,7 +259,6 @@ class _ShardPass:
     run: ClassVar[Callable[..., Any]]
 
     def __call__(self) -> Callable[[Part], Any]:
-        """Return what a worker does with each shard."""
         return self.run
 
     def read(self, part: Part) -> ShardImages:

@@ -247,7 +247,6 @@ def _random_keys(k: int) -> Tensor:
 
 
 def _distinct(keys: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the first row with each distinct key (g,), and the number of each row's key (r,)."""
     distinct, number = torch.unique(keys, return_inverse=True)
     rows = torch.arange(len(keys))
     first = torch.full_like(distinct, len(keys)).scatter_reduce_(0, number, rows, "amin")

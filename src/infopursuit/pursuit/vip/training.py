@@ -207,7 +207,6 @@ class Trainer:
         return phase, done, begun + most - self.updates
 
     def _over(self) -> bool:
-        """Whether the biased phase has ended."""
         if self.random_ended is None:
             return False
         left = self.random_ended + self.settings.biased_updates - self.updates
@@ -218,7 +217,6 @@ class Trainer:
         return EarlyStopping(patience, self.updates)
 
     def _next_images(self) -> tuple[Float[Tensor, "b d"], Int[Tensor, " b"]]:
-        """Return this process's part of the next batch."""
         rows = self.batches.next().to(self.device, non_blocking=True)
         return self.images.take(rows)[self.part], self.labels[rows[self.part]]
 

@@ -172,7 +172,6 @@ class Updates:
         return pursuit_loss(self.querier, self.classifier, answers, mask, labels, self.temperature)
 
     def _step(self, loss: Tensor, *optimizers: torch.optim.Optimizer) -> None:
-        """Step the optimizers; compute no other gradients."""
         parameters = [p for o in optimizers for group in o.param_groups for p in group["params"]]
         for parameter in parameters:
             parameter.grad = None
