@@ -75,14 +75,6 @@ def test_an_image_of_none_of_the_classes_is_unfamiliar(levels: int) -> None:
     assert found.p_values(drawn_answers(found.table, 300, seed=3)).mean() > 0.4
 
 
-def test_the_prior_of_a_class_makes_no_image_unfamiliar() -> None:
-    found = familiarity(2)
-    prior = torch.tensor([0.997, 0.001, 0.001, 0.001]).double().log()
-    other = Familiarity(AnswerTable(found.table.log_likelihood, prior), found.held_out)
-    given = drawn_answers(found.table, 50, seed=2)
-    assert torch.equal(other.p_values(given), found.p_values(given))
-
-
 def test_ties_are_ties_in_every_batch() -> None:
     """All answers are equally sure: likelihoods count the unusual ones, and most are tied."""
     of = sure_table(2, most=0.75)

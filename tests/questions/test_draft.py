@@ -59,17 +59,6 @@ def test_the_most_fitting_of_the_cheap_weights_are_taken() -> None:
     assert chosen(better, close).weights == LADDER[4]
 
 
-def test_the_sentence_says_what_was_chosen_and_why() -> None:
-    assert str(Earned(None, 0.03)) == (
-        "CLIP's draft: the texts fit your classes poorly, and nothing was ruled out"
-    )
-    assert "too few images to try it on" in str(Earned(UNTRIED))
-    assert str(Earned(LADDER[1], 0.004, (0.2, 0.6))) == (
-        "CLIP's draft: 60 % of the yes fit it, 20 % if all texts count the same, for at most < 1 % "
-        "of the accuracy"
-    )
-
-
 def test_few_images_are_halved_in_several_ways() -> None:
     rows = unit(np.random.default_rng(0).standard_normal((60, 8)))
     rows[31] = rows[1]  # equal images of a class stay together

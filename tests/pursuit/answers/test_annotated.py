@@ -10,7 +10,6 @@ import torch
 
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import Proportion
 from infopursuit.pursuit.answers.annotated import (
     AnnotatedTexts,
     CrossFittedAnswers,
@@ -115,12 +114,6 @@ def test_within_auroc_counts_pairs_of_one_group() -> None:
     facts = truth_of(scores, 0.1, 0.5, truth, groups)
     assert (facts["yes"], facts["yes_right"], facts["no"], facts["no_right"]) == (2, 1, 1, 1)
     assert facts["auroc"] == 0.5
-
-
-def test_intervals_are_wilsons() -> None:
-    low, high = Proportion(8, 10).interval or (0, 0)
-    assert (round(low, 4), round(high, 4)) == (0.4902, 0.9433)
-    assert Proportion(0, 0).interval is None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.datasets.matrix import Matrix
-from infopursuit.pursuit.answers.gain import binary_entropy, entropy, information_gain
+from infopursuit.pursuit.answers.gain import entropy, information_gain
 from infopursuit.pursuit.answers.moments import ClassMoments, class_moments
 from infopursuit.pursuit.answers.table import (
     LEAST,
@@ -109,14 +109,6 @@ def test_an_answer_never_given_is_not_nan_and_one_that_all_give_tells_nothing() 
     alike = torch.tensor([0.2, 0.5, 0.3]).view(3, 1, 1).expand(3, 2, 4)
     gains = information_gain(torch.full((1, 4), 0.25), alike, entropy(alike))
     torch.testing.assert_close(gains, torch.zeros(1, 2), atol=1e-6, rtol=0)
-
-
-def test_entropy_is_zero_where_nothing_is_open() -> None:
-    assert binary_entropy(torch.tensor([0.0, 1.0])).tolist() == [0.0, 0.0]
-    assert math.isclose(float(binary_entropy(torch.tensor(0.5))), math.log(2), rel_tol=1e-6)
-    certain = torch.tensor([1.0, 0.0, 0.0]).view(3, 1, 1)
-    assert entropy(certain).item() == 0
-    assert math.isclose(entropy(torch.full((3, 1, 1), 1 / 3)).item(), math.log(3), rel_tol=1e-6)
 
 
 def slowly(images: Tensor, labels: Tensor, weights: Tensor) -> ClassMoments:

@@ -12,7 +12,7 @@ from benchmarks.harness import memory_kb
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.dictionary import forward_selection as module
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
-from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
+from infopursuit.pursuit.dictionary.initial import random_texts
 from infopursuit.texts.text_table import TextTable
 from tests.pursuit.answers.drawn import counts, drawn
 
@@ -99,22 +99,6 @@ def test_of_equal_columns_the_first_is_taken() -> None:
     column = forward_selection(answers, labels, 1)[0]
     copies = torch.cat([drawn(90, 2), answers[:, [column]], answers[:, [column]]], dim=1)
     assert forward_selection(copies, labels, 1) == [2]
-
-
-def test_nothing_is_chosen_of_nothing() -> None:
-    labels = torch.arange(6) % 2
-    assert forward_selection(torch.ones(6, 3), labels, 2) == []
-    assert forward_selection(drawn(6, 3), labels, 0) == []
-    assert forward_selection(drawn(1, 3), torch.tensor([0]), 2) == []
-    assert len(forward_selection(drawn(4, 30), torch.arange(4) % 2, 20)) <= 4
-
-
-def test_texts_to_keep_take_the_place_of_the_last() -> None:
-    assert with_kept(UNIVERSE, ["wings", "wheels"], [], 2) == ["wings", "wheels"]
-    found = with_kept(UNIVERSE, ["wings", "wheels", "long neck"], ["striped  body", "wheels"], 3)
-    assert found == ["Striped body", "wings", "wheels"]
-    assert with_kept(UNIVERSE, ["wings"], ["wheels", "Wheels"], 3) == ["wheels", "wings"]
-    assert with_kept(UNIVERSE, ["wings"], ["long neck"], 1) == ["long neck"]
 
 
 def test_random_texts_are_distinct_and_follow_the_seed() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
 from infopursuit.core.stage import RowCounts
 from infopursuit.pipeline.params import Params
@@ -55,17 +54,3 @@ def test_texts_to_keep_are_in_every_dictionary_but_the_control(params: Params, i
     kept = {"concept 29", "concept 8", "concept 28"}
     assert kept & set(texts) == (set() if init == "random_words" else kept)
     assert len(texts) == (5 if init == "list" else K)
-
-
-@pytest.mark.parametrize(
-    ("keep", "message"),
-    [
-        ([f"concept {row}" for row in range(7)], "has 7 texts.*at most the 6"),
-        (["no such text"], ": 'no such text' is not among"),
-    ],
-)
-def test_texts_that_cannot_be_kept_are_refused(
-    params: Params, keep: list[str], message: str
-) -> None:
-    with pytest.raises(InputError, match=rf"questions\.keep{message}|questions\.keep {message}"):
-        chosen(params, "random", questions={"ban": [], "keep": keep, "first": None})

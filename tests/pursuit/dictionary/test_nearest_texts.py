@@ -1,10 +1,7 @@
 """The nearest texts, by an exhaustive and by a lazy search, equal those of the definition."""
 
-import copy
 from collections.abc import Iterator
-from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -122,12 +119,6 @@ def test_a_device_finds_what_the_cpu_finds(device: str) -> None:
     check_snap(device)
 
 
-def test_off_the_cpu_nothing_waits_for_a_value() -> None:
-    # A meta tensor has no values: .item(), .nonzero() and a branch on one of them all raise.
-    theta, universe = torch.empty(4, 8, device="meta"), torch.empty(100, 8, device="meta")
-    assert nearest_texts(theta, universe, block=30).shape == (4,)
-
-
 def test_two_halves_are_a_float32_and_their_products_round_no_more_than_its_own() -> None:
     theta, universe = _points(50, 64, 3), normalize(_points(200, 64, 4), dim=1).half()
     theta[0] *= 2.0**-12  # whose upper halves are subnormal
@@ -189,23 +180,6 @@ def test_a_loaded_dictionary_goes_on_where_the_saved_one_stopped() -> None:
         for dictionary in (saved, loaded):
             _move(dictionary, 0.01, step)
         assert torch.equal(saved.rows, loaded.rows)
-
-
-def test_copies_share_the_universe_and_nothing_else() -> None:
-    universe = normalize(_points(2000, 16, 18), dim=1)
-    dictionary = LearnableDictionary(universe, torch.arange(20))
-    dictionary.snap()
-    before = dictionary.rows.clone()
-    duplicate = copy.deepcopy(dictionary)
-    assert duplicate.universe is universe
-    assert duplicate._nearest.universe is universe
-    _move(duplicate, 3.0, 19)
-    assert torch.equal(duplicate.rows, nearest_texts(duplicate.theta, universe))
-    assert torch.equal(dictionary.rows, before)
-    assert dictionary.full_search_share == 1.0
-    dictionary.snap()
-    assert torch.equal(dictionary.rows, before)
-    assert dictionary.full_search_share == 0.5
 
 
 # The lazy search, which the dictionary uses at every step.
@@ -348,31 +322,6 @@ def test_the_universe_is_searched_only_for_thetas_that_are_unsure(searched: list
     assert searched == [100, module.TOGETHER, 50]
     assert (lazy.searches, lazy.full_searches) == (2300, sum(searched))
     assert torch.equal(lazy.search(theta), nearest_texts(theta, universe))
-
-
-def test_a_small_universe_is_always_searched_in_full(searched: list[int]) -> None:
-    for u, candidates in ((1, None), (63, None), (40, 10)):
-        lazy = LazyNearestTexts(_clustered(u, 4, 8), candidates)
-        for _ in range(3):
-            lazy.search(_clustered(9, 4, 9))
-        assert lazy.full_searches == lazy.searches == 27
-    assert searched == [9] * 9
-    lazy = LazyNearestTexts(_clustered(3000, 16, 7))
-    for thetas in (_clustered(3000, 16, 7)[:30], _clustered(3000, 16, 7)[60:100]):
-        lazy.search(thetas)  # of another number: all are searched again
-    assert searched[9:] == [30, 40]
-
-
-def test_a_memory_mapped_universe_is_read_in_place(tmp_path: Path) -> None:
-    texts = _clustered(2000, 8, 11).half()
-    np.save(tmp_path / "universe.npy", texts.numpy())
-    mapped = np.load(tmp_path / "universe.npy", mmap_mode="c")
-    universe = torch.from_numpy(mapped)
-    lazy, theta = LazyNearestTexts(universe, block=300), texts[:50].float()
-    for step in range(5):
-        theta = theta + 0.01 * _points(50, 8, step)
-        assert torch.equal(lazy.search(theta), nearest_texts(theta, texts))
-    assert lazy.universe.data_ptr() == mapped.ctypes.data
 
 
 def test_what_is_not_finite_is_refused_and_changes_nothing() -> None:

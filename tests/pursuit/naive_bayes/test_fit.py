@@ -25,7 +25,6 @@ from infopursuit.pursuit.naive_bayes.fit import (
     fit_table,
     fit_tempering,
     spread_by,
-    tempering_of_one,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
@@ -165,11 +164,6 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     assert tempering.spread == spread
     assert loss == pytest.approx(found, abs=2e-3)
     assert loss <= min(expected) + 2e-3
-
-
-def test_one_image_of_each_class_counts_more_the_more_images_differ() -> None:
-    alike, various, far = (tempering_of_one(scatter) for scatter in (1e-4, 3e-4, 30.0))
-    assert alike.evidence_weight < various.evidence_weight < far.evidence_weight < 1.2
 
 
 def test_two_temperings_are_the_further_apart_the_fewer_images_a_class_has() -> None:

@@ -152,11 +152,3 @@ def test_prefix_masks_nest(k: int, seed: int) -> None:
         assert torch.equal(masks, expected)
         assert (masks >= before).all()
         before = masks
-
-
-def test_one_roll_out_gives_the_histories_of_several_updates() -> None:
-    orders = torch.tensor([[2, 0, 1], [1, 2, 0]])
-    sizes = torch.tensor([[0, 1], [2, 3], [1, 0]])
-    masks = prefix_masks(orders, sizes, 3)
-    assert torch.equal(masks, torch.stack([prefix_masks(orders, each, 3) for each in sizes]))
-    assert masks[1].tolist() == [[1, 0, 1], [1, 1, 1]]
