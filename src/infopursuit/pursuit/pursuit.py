@@ -251,31 +251,6 @@ class Pursuit:
             stop.ended(condition, asked, len(self.queries))
             for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
         ]
-        return self.explanations_from_rollout(
-            rolled, counts, ended, answers, images, true_classes, overridden
-        )
-
-    def explanations_from_rollout(
-        self,
-        rolled: RollOut,
-        counts: Int[Tensor, " n"],
-        ended: Sequence[Ended],
-        answers: Float[Tensor, "n k"],
-        images: Sequence[str],
-        true_classes: Sequence[str | None] | None = None,
-        overridden: Sequence[int] = (),
-    ) -> list[Explanation]:
-        """Return explanations of the first `counts` steps of what was rolled out.
-
-        Args:
-            rolled: the course of n images.
-            counts: how many of its steps are explained.
-            ended: why these are all.
-            answers: of the images to all k queries.
-            images: n ids or paths.
-            true_classes: n class names, None if unknown.
-            overridden: queries whose answers a person gave.
-        """
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
         p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
         spent = self.spent(rolled.order)
