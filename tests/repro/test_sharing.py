@@ -26,9 +26,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 MODEL = f"artifacts/models/{RUN}"
 TRAIN, UNIVERSE = f"train@{RUN}", "build_universe"
-SHORTER_TEXTS: dict[KEY, Any] = {
-    ("universe", "max_characters"): 13
-}  # two of the planted texts have 14
+# The planted concepts have 9.
+SHORTER_TEXTS: dict[KEY, Any] = {("universe", "max_characters"): 8}
 WHO = ("-c", "user.name=Test", "-c", "user.email=test@example.org")
 FEWER_WORDS: dict[KEY, Any] = {("universe", "max_words"): 4}
 
