@@ -146,24 +146,24 @@ def read_numbers(cells: Sequence[str], where: Where, commas: bool) -> Numbers | 
 
 def _ends(cell: str) -> tuple[tuple[float, float, float, float], str | None] | None:
     """Return least, usual least, usual most and most of a cell, and its unit; None for a state."""
-    cell = ABOUT.sub("", cell.replace("−", "-"), count=1) if ABOUT.match(cell) else cell
-    cell = cell.replace("−", "-")
+    about = ABOUT.match(cell)
+    cell = cell[about.end() if about else 0 :].replace("−", "-")
     if match := BELOW.fullmatch(cell):
-        return (-np.inf, -np.inf, *2 * (_value(match[1]),)), _unit(match[2])
+        end = _value(match[1])
+        return (-np.inf, -np.inf, end, end), _unit(match[2])
     if match := ABOVE.fullmatch(cell) or OR_MORE.fullmatch(cell):
-        # At least 10 is asked as more than 10: a person rounds either.
-        return (*2 * (_value(match[1]),), np.inf, np.inf), _unit(match[2])
+        end = _value(match[1])  # at least 10 is asked as more than 10: a person rounds either
+        return (end, end, np.inf, np.inf), _unit(match[2])
     if match := GIVE_OR_TAKE.fullmatch(cell):
-        middle, off = _value(match[1]), _value(match[2])
-        return (*2 * (middle - off,), *2 * (middle + off,)), _unit(match[3])
+        low, high = (_value(match[1]) + sign * _value(match[2]) for sign in (-1, 1))
+        return (low, low, high, high), _unit(match[3])
     match = RANGE.fullmatch(cell)
-    units = {unit for unit in (match["unit1"], match["unit2"]) if unit} if match else set()
-    if not match or len({unit.rstrip(".") for unit in units}) > 1:
+    units = {_unit(match["unit1"]), _unit(match["unit2"])} - {None} if match else set()
+    if not match or len(units) > 1:
         return None
-    low = match["low"]
-    high = match["high"] or low
+    low, high = match["low"], match["high"] or match["low"]
     least, most = match["least"] or low, match["most"] or high
-    return (_value(least), _value(low), _value(high), _value(most)), _unit(next(iter(units), None))
+    return (_value(least), _value(low), _value(high), _value(most)), next(iter(units), None)
 
 
 def _unit(text: str | None) -> str | None:
