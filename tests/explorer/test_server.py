@@ -158,7 +158,7 @@ def test_a_form_with_a_picture_is_predicted_in_words(model: Pursuit) -> None:
 
 def test_what_is_known_of_a_picture_and_which_classes_there_are() -> None:
     model, row = naive_bayes(), torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
-    asked = [("known", "query 2=yes"), ("known", "Query 5?=no"), ("among", "bus,zebra")]
+    asked = {"known": ["query 2=yes", "Query 5?=no"], "among": "bus,zebra"}
     with serving(application(seen(model))) as address:
         url = f"{address}api/predict"
         found = httpx.post(url, params=asked, content=png()).json()["predictions"]["m0"]
