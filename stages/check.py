@@ -19,13 +19,11 @@ import logging
 from pathlib import Path
 
 from infopursuit.core.code_used import write_listings
-from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_folder, write_text
 from infopursuit.core.settings import Section
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.check import check
 from infopursuit.pipeline.leftovers import move_leftovers, read_outputs
-from infopursuit.pipeline.servers import ask_servers
 
 logger = logging.getLogger("infopursuit")
 
@@ -37,11 +35,7 @@ class Settings(Section):
 
 
 def main(settings: Settings) -> RowCounts:
-    inputs = check()
-    try:
-        ask_servers(again=False)
-    except InputError as error:  # all answers may be kept
-        logger.warning("%s", error)
+    inputs = check(ask_server=False)  # all its answers may be kept
     folders = [STAGES, *(path for path in sorted(STAGES.iterdir()) if path.is_dir())]
     scripts = [
         path

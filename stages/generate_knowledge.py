@@ -33,7 +33,7 @@ from infopursuit.queries.class_knowledge import (
     prompts_for,
 )
 from infopursuit.queries.language_models import (
-    AnswersFromRecord,
+    RecordedAnswers,
     Sampling,
     open_language_model,
 )
@@ -86,7 +86,7 @@ def ask(settings: Settings, dataset: str, classes: list[str], texts: list[str]) 
     pattern = knowledge_pattern() if language_model.structured_output else None
     open_model = partial(open_language_model, language_model, compute.vllm_engine)
     model, most = open_model(), language_model.candidates
-    if not isinstance(model, AnswersFromRecord):  # what is recorded costs nothing to ask
+    if not isinstance(model, RecordedAnswers):  # what is recorded costs nothing to ask
         if most is not None and len(texts) > most:
             scratch = SCRATCH / "universe"
             texts = candidate_texts(dataset, chosen.k, most, settings.max_images, scratch)

@@ -13,7 +13,7 @@ import pytest
 
 import infopursuit
 from infopursuit.estimators import language_model
-from infopursuit.queries.language_models import Answer, openai_server
+from infopursuit.queries.language_models import Answer
 from infopursuit.texts.knowledge_files import open_knowledge
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.planted import PHOTO_TEXTS, write_folder
@@ -49,7 +49,7 @@ def reply(prompt: str) -> str:
 
 @pytest.fixture(autouse=True)
 def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_server, "FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
 
 
 @pytest.fixture

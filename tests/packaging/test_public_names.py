@@ -17,7 +17,7 @@ NAMES = {
     "VariationalInformationPursuit", "fit", "load", "texts",
 }  # fmt: skip
 # What `pip install infopursuit` does not bring.
-PIPELINE_ONLY = ("datasets", "dvc", "httpx", "jinja2", "polars")
+PIPELINE_ONLY = ("datasets", "dvc", "jinja2", "openai", "polars")
 IMPORT = """
 import sys, time
 started = time.perf_counter()

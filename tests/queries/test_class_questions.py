@@ -30,8 +30,12 @@ from infopursuit.queries.class_queries import (
     open_recorded_prompt,
 )
 from infopursuit.queries.generation import UnusableAnswersError
-from infopursuit.queries.language_models import Answer, NotRecordedError, Sampling
-from infopursuit.queries.language_models.recorded import RecordedAnswers
+from infopursuit.queries.language_models import (
+    Answer,
+    NotRecordedError,
+    RecordedAnswers,
+    Sampling,
+)
 from infopursuit.queries.parsing import parse_answer
 from infopursuit.queries.templates import PromptTemplate, load_template
 from tests.queries.recordings import Recording, write_recorded
@@ -133,33 +137,17 @@ def test_the_first_recorded_queries_of_the_same_classes(
 
 
 def test_other_classes_and_no_query_at_all_are_errors(tmp_path: Path) -> None:
-    message = (
-        r"zoo\.jsonl: no answer .* queries for classes such as 'Zebra, cow'; .*a list of your own"
-    )
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=r"zoo\.jsonl: no answer .*'cow, zebra'"):
         ask_recorded(recorded(tmp_path, "1. stripes"), ["Zebra", "cow"], 2, tmp_path)
     with pytest.raises(UnusableAnswersError, match="k = 2 distinct queries for 2 classes, found 0"):
         ask_recorded(recorded(tmp_path, "1. zebra"), CLASSES, 2, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        (
-            "captions",
-            "{{ classes }} {{ k }}",
-            "expected a template 'class_queries', found cap",
-        ),
-        ("class_queries", "{{ k }}", r"line 1, .*the variables classes, k, found k"),
-    ],
-)
-def test_a_recording_of_other_things_is_not_a_dictionary(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
-    write_recorded(tmp_path / "zoo.jsonl", {name: text}, [])
-    with pytest.raises(InputError, match=rf"zoo\.jsonl: {message}"):
+def test_a_recording_of_other_things_is_not_a_dictionary(tmp_path: Path) -> None:
+    write_recorded(tmp_path / "zoo.jsonl", {"captions": "{{ caption }}"}, [])
+    with pytest.raises(InputError, match=r"zoo\.jsonl: expected a template 'class_queries'"):
         open_recorded_prompt(tmp_path / "zoo.jsonl")
-    with pytest.raises(InputError, match=r"a\.csv: unknown kind of dictionary '\.csv'; expected a"):
+    with pytest.raises(InputError, match=r"a\.csv: unknown kind of dictionary '\.csv'"):
         is_list("a.csv")
 
 

@@ -43,7 +43,7 @@ NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What brings commands and options of its own, in a folder that nothing else imports.
 ROOMS = ["infopursuit.keys.options"]
 # What the packages of `infopursuit[pipeline]` are imported as.
-PIPELINE = ("datasets", "dvc", "httpx", "jinja2", "polars", "pydantic", "ruamel")
+PIPELINE = ("datasets", "dvc", "jinja2", "openai", "polars", "pydantic", "ruamel")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, handlers=[logged])
     level = logging.ERROR if chosen.quiet else logging.DEBUG if chosen.verbose else logging.INFO
     logger.setLevel(level)
-    for noisy in ("httpx", "httpx2", "huggingface_hub", "open_clip"):
+    for noisy in ("httpx", "httpx2", "huggingface_hub", "open_clip", "openai"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING - 10 * chosen.verbose))
     try:
         Path.cwd()
@@ -190,7 +190,9 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--keep", "TEXT", nargs="+", default=[])
     _path(command, "--knowledge", "FILE")
     _path(command, "--annotations", "FILE")
-    _language_model(command)
+    _option(command, "--llm", "WHERE")
+    _option(command, "--llm-model", "NAME")
+    _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
     _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
     _option(command, "--first", "TEXT")
     _random_state(command)
@@ -216,7 +218,9 @@ def _add_explain(commands: Any) -> None:
     _option(command, "--classes", "N", type=count, default=10, dest="classes_shown")
     _option(command, "--interactive", None, action="store_true")
     _option(command, "--ask-below", "P", type=probability)
-    _language_model(command)
+    _option(command, "--answerer", "WHERE")
+    _option(command, "--answerer-model", "NAME")
+    _option(command, "--answerer-option", "KEY=VALUE", type=request_field, action="append")
     _option(command, "--all", None, action="store_true", dest="everything")
     _option(command, "--where", None, action="store_true")
     _device(command)
@@ -298,7 +302,6 @@ def _configure(chosen: argparse.Namespace) -> None:
 
 def _check(chosen: argparse.Namespace) -> None:
     import_module("infopursuit.pipeline.check").check(chosen.params)
-    import_module("infopursuit.pipeline.servers").ask_servers(chosen.params)
 
 
 def _fetch(chosen: argparse.Namespace) -> None:
@@ -328,12 +331,6 @@ def _out(
 def _output(command: argparse.ArgumentParser, *formats: str) -> None:
     _option(command, "--format", None, choices=formats, default=formats[0])
     _out(command)
-
-
-def _language_model(command: argparse.ArgumentParser) -> None:
-    _option(command, "--llm", "WHERE")
-    _option(command, "--llm-model", "NAME")
-    _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
 
 
 def _random_state(command: argparse.ArgumentParser) -> None:

@@ -81,7 +81,7 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
     logged = logging.StreamHandler()
     logged.setFormatter(LogLines())
     logging.basicConfig(level=logging.INFO, handlers=[logged])
-    for noisy in ("httpx", "httpx2", "datasets", "fsspec"):
+    for noisy in ("httpx", "httpx2", "openai", "datasets", "fsspec"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     first, *keys = inspect.signature(main).parameters.values()
     kind: type[Section] = get_type_hints(main)[first.name]

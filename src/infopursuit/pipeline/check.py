@@ -37,10 +37,11 @@ from infopursuit.queries.class_queries import (
 )
 from infopursuit.queries.corpora import given_corpus, has_captions, read_captions
 from infopursuit.queries.language_models import (
-    AnswersFromRecord,
     LanguageModel,
+    RecordedAnswers,
     open_language_model,
 )
+from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import load_template
 from infopursuit.texts import knowledge_files
@@ -52,8 +53,11 @@ logger = logging.getLogger("infopursuit")
 YAML = (".yaml", ".yml")
 
 
-def check(params_file: str | Path = "params.yaml") -> int:
-    """Check settings and inputs; return how many inputs were read."""
+def check(params_file: str | Path = "params.yaml", ask_server: bool = True) -> int:
+    """Check settings and inputs; return how many inputs were read.
+
+    With `ask_server` a language model behind a server is asked one question, if the run needs it.
+    """
     params = load_params(params_file)
     queries, datasets = params.queries, params.datasets
     keys: list[str] = []
@@ -85,7 +89,11 @@ def check(params_file: str | Path = "params.yaml") -> int:
     model = None
     if captions or any(is_prompt(path) for path in asked):
         model = look("language_model", _language_model, params.language_model, params.compute)
-    record = model if isinstance(model, AnswersFromRecord) else None
+    record = model if isinstance(model, RecordedAnswers) else None
+    if ask_server and isinstance(model, OpenAIServer):
+        answer = look("language_model", class_knowledge.try_server, params.language_model)
+        if answer is not None:
+            logger.info("language_model: %s answered: %r", model.base_url, answer)
     for name, path in queries.corpora.items():
         if _given(path) or (record is not None and has_captions(path)):
             made = f"queries/{name}.parquet"
@@ -179,7 +187,7 @@ def _language_model(
     return None
 
 
-def _corpus(path: str, limit: int | None, record: AnswersFromRecord | None) -> None:
+def _corpus(path: str, limit: int | None, record: RecordedAnswers | None) -> None:
     if not has_captions(path):
         given_corpus(path)
         return
@@ -188,7 +196,7 @@ def _corpus(path: str, limit: int | None, record: AnswersFromRecord | None) -> N
         record.recorded("caption", [caption.text for caption in captions])
 
 
-def _dictionary(path: str, k: int, classes: str, record: AnswersFromRecord | None) -> None:
+def _dictionary(path: str, k: int, classes: str, record: RecordedAnswers | None) -> None:
     if is_list(path):
         read_dictionary(path, k)
         return
@@ -200,7 +208,7 @@ def _dictionary(path: str, k: int, classes: str, record: AnswersFromRecord | Non
         record.recorded("classes", read_class_names(classes) if Path(classes).exists() else [])
 
 
-def _knowledge(record: AnswersFromRecord | None, path: str, classes: list[str]) -> None:
+def _knowledge(record: RecordedAnswers | None, path: str, classes: list[str]) -> None:
     if knowledge_files.is_prompt(path):
         load_template(path, class_knowledge.NEEDED, class_knowledge.OFFERED)
         if record is not None:

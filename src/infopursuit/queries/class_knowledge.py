@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ import numpy as np
 from infopursuit.core.executors import Workers
 from infopursuit.core.tables import REJECTED_KNOWLEDGE
 from infopursuit.queries.generation import (
+    QUOTED,
     RETRIES,
     UnusableAnswersError,
     answer_prompts,
@@ -28,15 +30,18 @@ from infopursuit.queries.generation import (
 )
 from infopursuit.queries.language_models import (
     Answer,
-    AnswersFromRecord,
     LanguageModel,
+    RecordedAnswers,
     Sampling,
 )
-from infopursuit.queries.language_models.recorded import first_names
+from infopursuit.queries.language_models.answers import first_names
+from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.parsing import without_thoughts
-from infopursuit.queries.templates import PromptTemplate
+from infopursuit.queries.settings import LanguageModelSettings
+from infopursuit.queries.templates import PromptTemplate, load_template
 from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
 from infopursuit.texts.normalization import normalize
+from infopursuit.texts.vocabulary import visual_vocabulary
 
 logger = logging.getLogger(__name__)
 
@@ -182,7 +187,7 @@ def ask_knowledge(
             those to the first attempt, or none at all. Of recorded answers the last alone counts.
         NotRecordedError: no recorded answer is about any of these classes and texts.
     """
-    if isinstance(model, AnswersFromRecord):
+    if isinstance(model, RecordedAnswers):
         batches = _recorded_batches(model, classes, texts)
         _name_unknown(batches, classes, texts)
     else:
@@ -241,6 +246,27 @@ def ask_knowledge(
     return AskedKnowledge(KnowledgeTable(tuple(classes), tuple(texts), values), rejected, counts)
 
 
+def try_server(settings: LanguageModelSettings) -> str:
+    """Ask a server what is true of a dog, as a run asks of its classes; return what it says.
+
+    Raises:
+        InputError: it gives no answer, or one of no use.
+    """
+    with as_file(files("infopursuit.queries") / "prompts" / "class_knowledge.jinja") as path:
+        template = load_template(path, NEEDED, OFFERED)
+    model = OpenAIServer(settings.openai.model_copy(update={"max_retries": 0}))
+    texts = visual_vocabulary()[:TEXTS_PER_PROMPT]
+    prompt = template.render(class_name="dog", texts=texts, classes=["dog", "car"])
+    pattern = knowledge_pattern() if settings.structured_output else None
+    sampling = Sampling(**settings.sampling.model_dump(), pattern=pattern)
+    [answer] = model.answer([prompt], sampling)
+    known = parse_knowledge(answer, len(texts))
+    if isinstance(known, Unusable):
+        where = f"the answer of {settings.openai.model} at {model.base_url} is of no use"
+        raise UnusableAnswersError(where, [answer], {known.value: 1})
+    return " ".join(without_thoughts(answer.text)[1].split())[:QUOTED]
+
+
 def _batches(rows: Sequence[str], columns: Sequence[str]) -> list[_Batch]:
     """Return what to ask for a whole table."""
     return [
@@ -252,7 +278,7 @@ def _batches(rows: Sequence[str], columns: Sequence[str]) -> list[_Batch]:
 
 
 def _recorded_batches(
-    model: AnswersFromRecord, rows: Sequence[str], columns: Sequence[str]
+    model: RecordedAnswers, rows: Sequence[str], columns: Sequence[str]
 ) -> list[_Batch]:
     """Return the recorded answers that say something of a table.
 

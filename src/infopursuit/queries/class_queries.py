@@ -2,7 +2,7 @@
 
 The suffix of an entry of `queries.dictionaries` says which: a list (.txt) is taken as it is; a
 prompt (.jinja) is put to the language model of the settings; recorded answers (.jsonl, the format
-of `language_models.recorded`) hold a prompt and what was answered to it: the file is enough to have
+of `language_models.answers`) hold a prompt and what was answered to it: the file is enough to have
 the dictionary of these classes, whatever language model there is. A smaller k takes the first ones.
 """
 
@@ -19,12 +19,11 @@ from infopursuit.core.files import read_text_list, suffix_of
 from infopursuit.queries.generation import UnusableAnswersError, answer_prompts, attempts
 from infopursuit.queries.language_models import (
     Answer,
-    AnswersFromRecord,
     LanguageModel,
+    RecordedAnswers,
     Sampling,
     open_language_model,
 )
-from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.parsing import parse_answer
 from infopursuit.queries.settings import LanguageModelSettings
 from infopursuit.queries.templates import PromptTemplate, load_template
@@ -81,14 +80,7 @@ def open_prompt(
 def open_recorded_prompt(path: str | Path) -> tuple[RecordedAnswers, PromptTemplate]:
     """Return recorded answers and the prompt that they answer."""
     model = RecordedAnswers(path)
-    template = model.template(RECORDED_TEMPLATE)
-    used = template.variables()
-    if used != set(VARIABLES):
-        raise InputError(
-            f"{template.name}: expected a prompt with the variables {', '.join(VARIABLES)}, "
-            f"found {', '.join(sorted(used)) or 'none'}"
-        )
-    return model, template
+    return model, model.template(RECORDED_TEMPLATE)
 
 
 def ask_dictionary(
@@ -123,7 +115,7 @@ def ask_dictionary(
         if len(queries) >= k:
             logger.info("%d queries; lines rejected by reason: %s", k, dict(+reasons) or "none")
             return list(queries)[:k]
-    if isinstance(model, AnswersFromRecord):
+    if isinstance(model, RecordedAnswers):
         least = 1
     if least is not None and len(queries) >= least:
         rejected = dict(+reasons) or "none"

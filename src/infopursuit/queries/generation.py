@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, replace
 from functools import partial
@@ -15,14 +15,9 @@ from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import Workers, run_shards
-from infopursuit.queries.answer_cache import AnswerCache
-from infopursuit.queries.language_models import (
-    Answer,
-    AnswersAsTheyCome,
-    LanguageModel,
-    Prompt,
-    Sampling,
-)
+from infopursuit.queries.language_models import Answer, LanguageModel, Prompt, Sampling
+from infopursuit.queries.language_models.answers import KeptAnswers
+from infopursuit.queries.language_models.openai_server import OpenAIServer
 from infopursuit.queries.parsing import without_thoughts
 
 logger = logging.getLogger(__name__)
@@ -33,7 +28,7 @@ QUOTED = 80
 # What helps a model whose thoughts leave no room for an answer.
 LET_IT_ANSWER = (
     "a model that thinks first must have that turned off (on most servers reasoning_effort=none) "
-    "or more room (max_tokens=4000), by --llm-option or openai.extra"
+    "or more room (max_tokens=4000), by --llm-option, --answerer-option or openai.extra"
 )
 ASK_ANOTHER = "take another language model, or a larger one"
 
@@ -82,66 +77,54 @@ def answer_prompts(
 ) -> list[Answer]:
     """Return one answer for each prompt; only what was never asked before goes to the model.
 
-    Chunks are kept whole and always cut alike: a run that was killed asks exactly the chunks that
-    it still lacks of those that the uninterrupted run asks, here or on a cluster, and ends with the
-    same answers. Of a chunk whose answers come one by one (`AnswersAsTheyCome`), those that came
-    are kept, too.
+    Chunks are always cut alike: a run that was killed asks exactly the chunks that it still lacks
+    of those that the uninterrupted run asks, here or on a cluster, and ends with the same answers.
+    A server's answers are kept one by one.
     """
     distinct = list(dict.fromkeys(prompts))
-    cache = None
     answers: dict[Prompt, Answer] = {}
+    kept = None
     if model.identity is not None:
-        cache = AnswerCache(kept_in, {"model": dict(model.identity), "sampling": asdict(sampling)})
-        answers = cache.load(distinct)
+        kept = KeptAnswers(kept_in, {"model": dict(model.identity), "sampling": asdict(sampling)})
+        answers = kept.load(distinct)
         if answers:
             logger.info("%d of %d answers were kept earlier", len(answers), len(distinct))
     missing = [prompt for prompt in distinct if prompt not in answers]
-    chunks = [missing[start : start + model.chunk] for start in range(0, len(missing), model.chunk)]
     with (
         tqdm(total=len(missing), desc="answers", unit="prompt", disable=None) as progress,
-        closing(
-            run_shards(
-                partial(partial, _answered_here, model, sampling, cache, progress.update)
-                if workers is None
-                else partial(_opened, workers.open, model.identity, sampling),
-                enumerate(chunks),
-                workers and workers.cluster,
-            )
-        ) as finished,
+        closing(_asked(model, missing, sampling, workers)) as asked,
     ):
-        for index, given in finished:
-            chunk = chunks[index]
-            if len(given) != len(chunk):
+        for some, given in asked:
+            if len(given) != len(some):
                 raise InputError(
-                    f"the language model gave {len(given)} answers to {len(chunk)} prompts"
+                    f"the language model gave {len(given)} answers to {len(some)} prompts"
                 )
-            if cache is not None:
-                cache.add(chunk, given)
-            answers.update(zip(chunk, given, strict=True))
-            if workers is not None:
-                progress.update(len(chunk))
+            if kept is not None:
+                kept.add(some, given)
+            answers.update(zip(some, given, strict=True))
+            progress.update(len(some))
     return [answers[prompt] for prompt in prompts]
 
 
-def _answered_here(
+def _asked(
     model: LanguageModel,
+    prompts: list[Prompt],
     sampling: Sampling,
-    cache: AnswerCache | None,
-    count: Callable[[int], Any],
-    chunk: list[Prompt],
-) -> list[Answer]:
-    """Answer a chunk in this process, and keep each answer as it comes if the model can."""
-    if cache is None or not isinstance(model, AnswersAsTheyCome):
-        given = model.answer(chunk, sampling)
-        count(len(chunk))
-        return given
-    came: dict[int, Answer] = {}
-    with cache.one_by_one(chunk) as keep:
-        for place, answer in model.answer_one_by_one(chunk, sampling):
-            keep(chunk[place], answer)
-            came[place] = answer
-            count(1)
-    return [came[place] for place in sorted(came)]
+    workers: Workers[LanguageModel] | None,
+) -> Generator[tuple[list[Prompt], list[Answer]]]:
+    """Yield prompts with their answers: chunk by chunk, those of a server here one by one."""
+    if workers is None and isinstance(model, OpenAIServer):
+        with closing(model.answer_one_by_one(prompts, sampling)) as came:
+            for place, answer in came:
+                yield [prompts[place]], [answer]
+        return
+    chunks = [prompts[n : n + model.chunk] for n in range(0, len(prompts), model.chunk)]
+    start = partial(partial, model.answer, sampling=sampling)
+    if workers is not None:
+        start = partial(_opened, workers.open, model.identity, sampling)
+    with closing(run_shards(start, enumerate(chunks), workers and workers.cluster)) as finished:
+        for index, given in finished:
+            yield chunks[index], given
 
 
 def _opened(

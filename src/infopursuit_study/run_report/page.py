@@ -120,6 +120,7 @@ def dataset_part(
         "dependence": tables.dependence_rows(groups),
         "meaning": meaning_tables.meaning_section(groups, shown.meaning),
         "people": meaning_tables.people_table(shown.meaning["people"]),
+        "truth": meaning_tables.truth_table(groups),
         "false_answers": meaning_tables.false_rows(groups),
         "pairs": meaning_tables.pairs_table(groups, shown),
         "comparisons": comparisons(groups),

@@ -17,7 +17,7 @@ from infopursuit_study.comparison.protocol import count_claims, measure_seed
 from infopursuit_study.peers import pursuits
 from infopursuit_study.peers.codes import SpLiCE
 from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
-from tests.study.comparison.tasks import small_task
+from tests.study.comparison.tasks import NAMES, small_task
 
 TASK = small_task()
 
@@ -132,6 +132,13 @@ def test_settings_are_chosen_on_held_out_images_and_test_is_read_once(
     assert found.metrics["held_out_accuracy"] == pytest.approx(max(scores))
 
 
+def test_names_of_classes_are_judged_by_nobody() -> None:
+    found = measure_seed(ENTRIES["zero_shot"], TASK, 0, 0.2)
+    assert found is not None
+    assert found.metrics["claims_true"] is None
+    assert found.metrics["claims_texts"] == len(NAMES)
+
+
 CLASSES = np.array(["cat", "dog"])
 
 
@@ -186,6 +193,12 @@ def test_only_the_first_claims_count(monkeypatch: pytest.MonkeyPatch) -> None:
     # The largest claims: whiskers of the cat, which fit; the wheel of the dog, which does not.
     assert found.true == pytest.approx(1 / 2)
     assert found.plausible == pytest.approx(1.0)  # whiskers twice
+
+
+def test_without_a_judge_texts_are_counted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "BLOCK", 1)
+    found = count_claims(made(), np.arange(2.0)[:, None], np.array([0, 1]), None, ())
+    assert found == (None, None, None, 3.0, 3)
 
 
 @pytest.mark.parametrize(("values", "rows"), [(5, [1, 1]), (11, [1, 1]), (12, [2])])

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infopursuit_study.comparison.pictures import draw_curves, draw_truth
-from infopursuit_study.comparison.results import Result, read_result
+from infopursuit.pipeline.benchmark_settings import TITLES
+from infopursuit_study.comparison.pictures import draw_curves, draw_truth, look
+from infopursuit_study.comparison.results import Result, curve_rows, read_result
 from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.comparison.tables import markdown
 from infopursuit_study.evaluation.bootstrap import accuracy_interval
@@ -47,6 +48,13 @@ def test_accuracies_in_the_table_are_those_of_the_predictions(folder: Path) -> N
     assert row_of(table, "linear probe (black box)")[3:7] == ["–"] * 4
 
 
+def test_the_best_explained_peer_is_in_bold_and_no_black_box(folder: Path) -> None:
+    table = markdown("zoo", results(folder), 200).split("\n\n")[0]
+    at_5 = {row: row_of(table, row)[3] for row in ("SpLiCE", "**ours**")}
+    assert sum(cell.startswith("**") for cell in at_5.values()) >= 1
+    assert not row_of(table, "linear probe (black box)")[8].startswith("**")
+
+
 def test_differences_are_paired(folder: Path) -> None:
     found = results(folder)
     parts = markdown("zoo", found, 500).split("\n\n")
@@ -66,6 +74,14 @@ def test_a_peer_that_the_task_cannot_have_is_named_with_the_reason(folder: Path)
     assert "Absent: zero-shot (needs embeddings of the class names)." in told
     assert json.loads((folder / "zoo" / "zero_shot.json").read_text())["seeds"] == {}
     assert "`artifacts/peers/zoo/PEER.json`" in told
+
+
+def test_curves_have_a_row_for_each_number_of_texts(folder: Path) -> None:
+    rows = curve_rows(results(folder))
+    ours = [(t, accuracy) for peer, t, accuracy in rows if peer == "ours"]
+    assert [t for t, _ in ours] == [*BUDGETS, ""]
+    assert [t for peer, t, _ in rows if peer == "probe"] == [""]
+    assert not [peer for peer, _, _ in rows if peer == "zero_shot"]
 
 
 def test_a_peer_with_fewer_seeds_is_compared_over_those_of_both(
@@ -134,6 +150,10 @@ def test_judged_peers_stand_beside_each_other(tmp_path: Path) -> None:
     assert "linear probe (black box)" not in told
     draw_truth(path, "zoo", [RESULTS[0]])
     assert "no claims were judged" in texts(path)
+
+
+def test_points_of_all_peers_can_be_told_apart() -> None:
+    assert len({look(place) for place in range(64)}) == 64 > len(TITLES)
 
 
 def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ def test_queries_that_are_true_of_every_image_do_not_count_in_the_balance() -> N
     assert "x_balanced_agreement" not in alone
 
 
+def test_without_queries_there_is_only_their_number() -> None:
+    nothing = np.zeros((4, 0), dtype=bool)
+    assert mean_shares(count_answers(nothing, nothing), "x") == {"x_queries": 0}
+
+
 def test_not_sure_is_no_answer() -> None:
     """Of four images the second query answers none, and the first two: one right, one wrong."""
     answers = np.array([[1.0, 0.5], [1.0, 0.5], [0.5, 0.5], [0.5, 0.5]])

@@ -8,8 +8,10 @@ from infopursuit_study.evaluation.bootstrap import (
     accuracy_interval,
     resampled_means,
     seed_means,
+    seed_shares,
     two_level_intervals,
 )
+from infopursuit_study.evaluation.run_metrics import accuracy_metrics
 
 
 def test_means_are_those_of_rows_drawn_with_replacement() -> None:
@@ -38,6 +40,15 @@ def test_interval_is_close_to_the_normal_one() -> None:
     assert found.high == pytest.approx(found.value + width, abs=0.003)
 
 
+def test_seed_shares_are_draws_with_replacement_equal_on_repeat() -> None:
+    shares = seed_shares(4, 3000)
+    np.testing.assert_array_equal(shares * 4, (shares * 4).round())
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    assert abs(shares.mean(axis=0) - 0.25).max() < 0.01
+    np.testing.assert_array_equal(shares, seed_shares(4, 3000))
+    assert (shares != seed_shares(4, 3000, seed=1)).any()
+
+
 def test_one_seed_gives_the_interval_over_images() -> None:
     correct = np.random.default_rng(0).random((300, 5)) < 0.7
     found = two_level_intervals(seed_means(correct[None], 400))
@@ -57,6 +68,14 @@ def test_seeds_that_disagree_widen_the_interval_and_equal_ones_do_not() -> None:
     within = apart.mean(axis=0).var() / 400
     width = 2 * 1.96 * np.sqrt(across + within)
     assert many.high - many.low == pytest.approx(width, rel=0.1)
+
+
+def test_accuracy_of_each_baseline_with_its_interval() -> None:
+    hits = np.random.default_rng(0).random(60) < 0.8
+    metrics = accuracy_metrics({"good": hits, "bad": ~hits}, 200)
+    found = [metrics[f"good_accuracy{edge}"] for edge in ("", "_low", "_high")]
+    assert found == pytest.approx(list(accuracy_interval(hits, 200)))
+    assert metrics["bad_accuracy"] == (~hits).mean() < 0.4
 
 
 def test_interval_covers_the_truth_about_as_often_as_it_says() -> None:

@@ -8,7 +8,7 @@ import torch
 
 from infopursuit import InformationPursuitClassifier, VariationalInformationPursuit
 from infopursuit_study.peers.binary_answers import answers_of, fit_answers
-from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
+from infopursuit_study.peers.pursuits import TUNING, GenerativeIP, Ours, PaperNetworks
 from tests.study.peers.planted import Planted, planted
 
 
@@ -113,3 +113,9 @@ def test_contributions_are_what_each_answer_added(peer: PaperNetworks) -> None:
                 told.values[row, :, place], np.log(after) - np.log(before), atol=1e-3
             )
             before = after
+
+
+def test_a_try_is_short_and_leaves_the_peer_as_it_is(peer: PaperNetworks) -> None:
+    tried = peer.for_tuning(10)
+    assert (tried.updates, tried.schedule) == (TUNING, "cosine")
+    assert (peer.updates, peer.schedule) == ((300, 300), "plateau")

@@ -81,6 +81,16 @@ def test_a_path_grows_and_is_cut_to_the_number_of_weights() -> None:
     assert at_effective_concepts(heads, 29) == heads[-1]
 
 
+def test_a_score_that_never_varies_says_nothing() -> None:
+    concepts, labels = problem()
+    concepts = torch.cat([concepts, torch.ones(len(concepts), 1)], dim=1)
+    standard = Standardisation.from_data(concepts)
+    assert (standard(concepts)[:, -1] == 0).all()
+    head = ElasticNet(standard(concepts), labels).fitted(0.01)
+    assert torch.isfinite(head.weights).all()
+    assert (head.weights[-1] == 0).all()
+
+
 def unit64(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
@@ -159,6 +169,14 @@ def test_the_normalised_rule_is_the_best_single_addition() -> None:
                     left[-1] = np.inf
             chosen.append(int(np.argmin(left)))
         assert found.order[row].tolist() == chosen
+
+
+def test_an_atom_is_chosen_once_and_duplicates_are_left_out() -> None:
+    signals, atoms = signals_and_atoms()
+    twice = torch.cat([atoms, atoms])
+    found = matching_pursuit(signals, twice, 6, twice @ twice.T)
+    for row in (found.order % 40).tolist():
+        assert len(set(row)) == 6
 
 
 def test_weights_that_are_zero_have_a_gradient_within_the_penalty() -> None:

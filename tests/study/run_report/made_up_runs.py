@@ -88,6 +88,7 @@ KNOWN = {
     "pairs": SWITCHED,
     "dictionary_pairs": SWITCHED,
 }
+PHRASES = ("agreement", "balanced_agreement", "share_of_yes", "share_true")
 VARIATIONAL = {
     "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",
     "dictionary": "fixed", "learning_rate": 1e-3, "quantize_queries": True, "random_updates": 250,
@@ -180,7 +181,10 @@ def make_run(
     }
     write_json(artifacts / "evaluation" / f"{key}.json", metrics)
     if truth:
-        told = {"phrases_share_true": 0.61, **(known or {})}
+        told: dict[str, Any] = {"dictionary_queries": key.seed, "phrases_queries": 134}
+        told |= {f"phrases_{name}": 0.61 + 0.02 * key.seed for name in PHRASES}
+        told |= {f"dictionary_{name}": 0.77 for name in PHRASES if key.seed}
+        told |= known or {}
         write_json(artifacts / "evaluation" / f"{key}.truth.json", told)
 
     write_json(artifacts / "meaning" / f"{key}.json", meaning)

@@ -82,3 +82,8 @@ def test_comparisons_pair_what_belongs_together(every):
         edges = row["auc_interval"].strip("[]").split(", ")
         verdict = "better" if edges[0][0] == "+" else "worse" if edges[1][0] != "+" else ""
         assert row["verdict"] == (verdict or "no clear difference")
+
+
+def test_nothing_to_compare_is_told(every):
+    alone = comparisons([each for each in every if (each.init, each.method) == ("llm", "fixed")])
+    assert not alone["any"]

@@ -6,6 +6,7 @@ from infopursuit_study.run_report.methods import (
     ANSWERS,
     DICTIONARIES,
     is_paper_method,
+    line_styles,
     meaning,
 )
 from tests.study.run_report.made_up_runs import METHODS
@@ -21,6 +22,11 @@ def test_every_method_and_init_has_a_meaning():
     assert meaning(every[-1]) == (
         "fixed dictionary, five answers from no to yes, naive Bayes in place of networks"
     )
+
+
+def test_lines_of_many_methods_are_distinct():
+    styles = line_styles([f"method {number}" for number in range(32)] * 2)
+    assert len(set(styles.values())) == len(styles) == 32
 
 
 def test_names_do_not_make_a_paper_method():

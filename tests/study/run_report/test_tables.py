@@ -18,6 +18,7 @@ from infopursuit_study.run_report.meaning_tables import (
     of_100,
     pairs_table,
     sentences,
+    truth_table,
 )
 from infopursuit_study.run_report.page import render_report
 from infopursuit_study.run_report.runs import read_dataset, read_run
@@ -205,6 +206,18 @@ def test_where_nobody_says_what_is_true_nothing_is_said(tmp_path) -> None:
 )
 def test_a_share_of_a_hundred_is_neither_none_nor_all_by_rounding(value, words) -> None:
     assert of_100(value) == words
+
+
+def test_truth_is_averaged_over_seeds(tmp_path) -> None:
+    table = truth_table(groups_of(read(tmp_path, ("fixed",), (1, 2), truth=True)))
+    assert table is not None
+    assert (table["phrases"], table["share_true"]) == ("134", "64.0")
+    assert table["rows"][0]["dictionary"] == ("1.5", "77.0", "77.0")
+    assert table["rows"][0]["phrases"] == ("64.0", "64.0", "64.0")
+    nothing = truth_table(groups_of(read(tmp_path / "none", ("fixed",), truth=True)))
+    assert nothing is not None
+    assert nothing["rows"][0]["dictionary"] == ("0", NOTHING, NOTHING), "names no attribute"
+    assert truth_table(groups_of(read(tmp_path / "unknown"))) is None
 
 
 def test_false_answers_and_switched_pairs(tmp_path) -> None:

@@ -6,21 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from infopursuit.core.errors import InputError
+from infopursuit.queries.language_models.answers import NotRecordedError, RecordedAnswers
 from infopursuit.queries.language_models.model import (
     Answer,
-    AnswersAsTheyCome,
-    AnswersFromRecord,
-    Cost,
     ImagePrompt,
     LanguageModel,
-    NotRecordedError,
     Prompt,
     Sampling,
     encoded,
     prompt_key,
 )
 from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.language_models.recorded import RecordedAnswers
 from infopursuit.queries.language_models.vllm_engine import VllmEngine
 from infopursuit.queries.settings import (
     LanguageModelSettings,
@@ -31,13 +27,11 @@ from infopursuit.texts.checked_json import checked
 
 __all__ = [
     "Answer",
-    "AnswersAsTheyCome",
-    "AnswersFromRecord",
-    "Cost",
     "ImagePrompt",
     "LanguageModel",
     "NotRecordedError",
     "Prompt",
+    "RecordedAnswers",
     "Sampling",
     "encoded",
     "language_model_at",
@@ -103,7 +97,7 @@ def language_model_at(
         "model": name,
         "api_key_variable": "OPENAI_API_KEY",
         "timeout_seconds": TIMEOUT_SECONDS,
-        "max_retries": 5,
+        "max_retries": 10,
         **{each: fields.pop(each) for each in OWN if each in fields},
         "extra": fields,
     }
