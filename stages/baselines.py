@@ -9,6 +9,7 @@ from infopursuit.core.stage import RowCounts, run
 
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from infopursuit.core.settings import ComputeSettings, Positive, Section
@@ -39,9 +40,9 @@ def main(settings: Settings, dataset: str) -> RowCounts:
 
     probe, held_out_accuracy = fit_probe(train, held_out)
     images, labels = test.embeddings, test.labels.numpy()
-    correct = {"linear_probe": probe.predict(images.numpy()) == labels}
+    correct = {"linear_probe": np.equal(probe.predict(images.numpy()), labels)}
     if classes is not None:  # CLIP's own classifier: the nearest class name
-        correct["zero_shot"] = (images @ classes.T).argmax(dim=1).numpy() == labels
+        correct["zero_shot"] = np.equal((images @ classes.T).argmax(dim=1).numpy(), labels)
     metrics: dict[str, float] = {
         "train_images": read,
         "test_images": len(test.ids),

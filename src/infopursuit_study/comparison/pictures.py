@@ -113,9 +113,9 @@ def _lines(panel: Axes, results: Sequence[Result]) -> None:
 
 
 def _levels(panel: Axes, results: Sequence[Result]) -> None:
-    for dash, each in zip(("-", "--", ":"), (e for e in results if _is_black_box(e)), strict=False):
+    for each in filter(_is_black_box, results):
         level = 100 * each.correct[:, :, -1].mean()
-        panel.axhline(level, color=GREY, linestyle=dash, linewidth=1, label=_title(each.peer))
+        panel.axhline(level, color=GREY, linewidth=1, label=_title(each.peer))
 
 
 def _is_black_box(each: Result) -> bool:

@@ -32,9 +32,8 @@ from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
 from infopursuit_study.peers.pursuits import PursuitPeer
 
 TUNED = 10
-# Explanations have a number for every class and text: at most BLOCK images are explained at once,
-# fewer if they have more than VALUES numbers.
-FIRST, BLOCK, VALUES = 10, 64, 2**24
+# Explanations have a number for every class and text: BLOCK images are explained at once.
+FIRST, BLOCK = 10, 64
 # ru_maxrss is in KiB, on macOS in bytes.
 MEBIBYTE = 2**20 if sys.platform == "darwin" else 2**10
 
@@ -177,14 +176,13 @@ def count_claims(
     columns = {text: column for column, text in enumerate(universe)}
     counts = np.zeros((3, 2))
     used, in_model = 0, set()
-    size = max(1, min(BLOCK, VALUES // (len(model.classes_) * max(1, len(model.texts_)))))
-    for start in range(0, len(X), size):
-        explained = model.explain(X[start : start + size])
+    for start in range(0, len(X), BLOCK):
+        explained = model.explain(X[start : start + BLOCK])
         used += explained.used.sum()
         in_model |= {explained.texts[text] for text in np.flatnonzero(explained.used.any(axis=0))}
         if fits is not None and explained.texts:
             kept = [columns[text] for text in explained.texts]
-            counts += _counted(explained, labels[start : start + size], fits[:, kept])
+            counts += _counted(explained, labels[start : start + BLOCK], fits[:, kept])
     shares = [right / total if total else None for right, total in counts]
     return Claims(*shares, texts=used / len(X), in_model=len(in_model))
 

@@ -57,9 +57,8 @@ def measure_peers(
 ) -> int:
     """Measure peers and write their results; return the number of seeds measured or kept.
 
-    Args:
-        processes: the number of seeds that are measured at the same time, each in its own process;
-            None for one a core, 0 for this process, one seed after another.
+    `processes` seeds are measured at once, each in its own process; None for one a core, 0 for this
+    process.
     """
     absent = {
         peer: f"needs {ENTRIES[peer].lacks}"

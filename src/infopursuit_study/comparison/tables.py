@@ -61,7 +61,6 @@ def _accuracy(results: Sequence[Result]) -> str:
 
 
 def _differences(results: Sequence[Result], resamples: int) -> str:
-    """Return each peer less ours, over the seeds of both, with paired intervals."""
     ours = next((each for each in results if each.peer == OURS), None)
     if ours is None:
         return ""

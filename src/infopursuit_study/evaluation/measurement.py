@@ -46,10 +46,7 @@ class PosteriorSummary(NamedTuple):
         return self.predicted == self.labels[:, None]
 
     def up_to(self, budget: int) -> PosteriorSummary:
-        """Return the same at t = 0..budget; after the last question nothing changes.
-
-        So dictionaries of different sizes can be compared.
-        """
+        """Return the same at t = 0..budget; after the last question nothing changes."""
         more = max(budget + 1 - self.predicted.shape[1], 0)
         labels, *columns = self
         return PosteriorSummary(

@@ -265,16 +265,8 @@ def auroc_of_texts(
     """Return the area under the ROC curve of each text, over the pairs of images of one group.
 
     That is the share of pairs (a text is true of one image and not of the other) in which the first
-    has the larger score; ties count half. Scores of different models compare within a group alone.
-
-    Args:
-        scores: of n images and q texts.
-        table: 1 true, 0 not true, anything else where a class does not tell.
-        labels: the class of each image, 0..c-1.
-        groups: images are compared with those of their group.
-
-    Returns:
-        NaN for a text without such pairs.
+    has the larger score; ties count half; NaN without such pairs. Scores of different models
+    compare within a group alone. `table` has 1 for true, 0 for not, else a class does not tell.
     """
     truth = table[labels]
     areas = np.full(scores.shape[1], np.nan)

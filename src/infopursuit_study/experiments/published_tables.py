@@ -24,14 +24,13 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
@@ -214,43 +213,10 @@ def mails(folder: Path) -> Part:
     return ["AUROC / accuracy", *(f"after {t}" for t in GDFS), "seconds"], rows, figures
 
 
-def others(folder: Path) -> Part:
-    """Measure tables that were measured before: accuracy by questions, of counted rates beside."""
-    rows, figures = [], {}
-    for name, load in (("breast cancer", load_breast_cancer), ("wine", load_wine), ("cells", None)):
-        for rates in ("auto", "counted"):
-            began, courses = time.perf_counter(), []
-            for train, test in [(None, None)] if load is None else folds_of(load):
-                if load is None:
-                    parts = (pd.read_parquet(folder / f"tables/wbcatt_{part}.parquet")
-                             for part in ("train", "val", "test"))  # fmt: skip
-                    train, val, test = (
-                        (part.drop(columns=["img_name", "label"]), part["label"]) for part in parts
-                    )
-                else:
-                    val = None
-                model = InformationPursuitClassifier(rates=rates)
-                model.fit(*train, validation=val)
-                course = model.accuracy_by_budget(*test)
-                courses.append([*course[1:6], course[-1], model.score(*test)])
-            cells = [f"{100 * each:.1f}" for each in np.mean(courses, axis=0)]
-            rows.append([f"{name}, {rates}", *cells, f"{time.perf_counter() - began:.0f}"])
-            figures[f"{name} {rates}"] = np.mean(courses, axis=0).tolist()
-    return ["", *range(1, 6), "all", "at the stop", "seconds"], rows, figures
-
-
-def folds_of(load: Callable[..., Any]) -> Iterator[Any]:
-    """Yield training rows and test rows of ten folds."""
-    X, y = load(return_X_y=True, as_frame=True)
-    for train, test in StratifiedKFold(10, shuffle=True, random_state=0).split(X, y):
-        yield (X.iloc[train], y.iloc[train]), (X.iloc[test], y.iloc[test])
-
-
 PARTS: dict[str, Callable[[Path], Part]] = {
     "dxy": lambda folder: consultations(folder, "dxy"),
     "mz4": lambda folder: consultations(folder, "mz4"),
     "spambase": mails,
-    "others": others,
 }
 
 

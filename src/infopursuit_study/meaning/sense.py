@@ -1,7 +1,7 @@
 """Whether the questions that images are asked make sense, by a table of what fits which class.
 
 The table is a judge's: (c, k), 1 where a query is true of a class, 0.5 where it often is, 0 where
-it is not. NaN counts as 0.
+it is not. NaN counts as 0. `asked` is `model.roll_out(X, 10)`, for the first ten questions.
 
 A reader knows this table, and nothing of how images answer. It hears the questions and answers of
 an explanation and adds up evidence by naive Bayes: a query that is true of a class gets a yes with
@@ -27,23 +27,13 @@ TIE = 1e-9
 
 
 def plausible_questions(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> float:
-    """Return the share of the questions asked that fit at least one class.
-
-    Args:
-        asked: `model.roll_out(X, 10)`, for the first ten questions.
-        judged: of the classes and the k queries of the model.
-    """
+    """Return the share of the questions asked that fit at least one class."""
     fits_some = np.any(judged >= FITS, axis=0)
     return float(fits_some[asked.order.cpu().numpy()].mean())
 
 
 def supported_yes(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> float | None:
-    """Return the share of yes that fit the class predicted at the end; None without a yes.
-
-    Args:
-        asked: as above.
-        judged: as above.
-    """
+    """Return the share of yes that fit the class predicted at the end; None without a yes."""
     order = asked.order.cpu().numpy()
     predicted = asked.posteriors[:, -1].argmax(dim=1).cpu().numpy()
     yes = asked.answers.cpu().numpy() == 1
@@ -54,14 +44,7 @@ def supported_yes(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> float | N
 def reader_accuracy(
     asked: RollOut, judged: Float[np.ndarray, "c k"], labels: Int[np.ndarray, " n"]
 ) -> float:
-    """Return how often the reader is right; of m classes that tie, each is 1 / m right.
-
-    Args:
-        asked: `model.roll_out(X, 10)`, for the first ten questions and answers.
-        judged: of the classes and the k queries of the model: 1 true, 0.5 often, 0 or NaN
-            otherwise.
-        labels: the class of each image, 0..c-1.
-    """
+    """Return how often the reader is right; of m classes that tie, each is 1 / m right."""
     order, answers = asked.order.cpu().numpy(), asked.answers.cpu().numpy()
     says_yes = np.where(judged == 1, TRUE, np.where(judged == 0.5, OFTEN, OTHERWISE)).T
     evidence = np.zeros((len(labels), len(judged)))

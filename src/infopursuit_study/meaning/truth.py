@@ -41,13 +41,8 @@ def truth_of_answers(
     """Compare the answers of n images to q texts with what is true of their classes.
 
     Each text counts the images of which its truth is known, and all texts count alike. Texts that
-    are known to be true of none of the images, or of all, are left out.
-
-    Args:
-        answers: in [0, 1], as `model.answer(X)` gives them.
-        table: 1 where a text is true of every image of a class, 0 where of none; anything else
-            (0.5, NaN) where the class does not tell.
-        labels: the class of each image, 0..c-1.
+    are known to be true of none of the images, or of all, are left out. `table` has 1 where a text
+    is true of every image of a class, 0 where of none, else where the class does not tell.
     """
     truth = table[labels]
     counts = count_answers(answers, truth == 1, np.isin(truth, (0.0, 1.0)))

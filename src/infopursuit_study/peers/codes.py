@@ -139,11 +139,10 @@ class SpLiCE(CodePeer):
     """
 
     strength: float = 10.0
-    centre: bool = True
     budgets: Sequence[int] = BUDGETS
 
     def _prepare(self, X: Tensor, texts: Tensor) -> None:
-        self.space_ = _Centred(X, texts, self.centre)
+        self.space_ = _Centred(X, texts, centre=True)
         self.lasso_ = Lasso(self.space_.atoms.double().numpy())
         penalties, sizes = self._sizes(X)
         self.penalties_ = {t: float(np.interp(t, sizes, penalties)) for t in self.budgets}

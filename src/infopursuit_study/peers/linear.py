@@ -44,14 +44,13 @@ class SparseHeadPeer(TextPeer):
         heads_: by the number of effective concepts; the largest is the whole model's.
     """
 
-    ratio: float
     budgets: Sequence[int]
     heads_: dict[int, LinearHead]
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
         self.directions_ = texts
         self.standardisation_ = Standardisation.from_data(X @ texts.T)
-        net = ElasticNet(self.concepts(X), labels, self.ratio)
+        net = ElasticNet(self.concepts(X), labels)
         path = net.path(max(self.budgets))
         self.heads_ = {
             count: self._head_of(net, at_effective_concepts(path, count)) for count in self.budgets
@@ -89,12 +88,10 @@ class SparseLogistic(SparseHeadPeer):
 
     Args:
         ridge: half of it weighs the squares of the weights that are left.
-        ratio: share of the sparsifying penalty that is on absolute values.
         budgets: numbers of effective concepts.
     """
 
     ridge: float = 1e-3
-    ratio: float = 0.99
     budgets: Sequence[int] = BUDGETS
 
     def _head_of(self, net: ElasticNet, sparse: LinearHead) -> LinearHead:
@@ -109,7 +106,6 @@ class LabelFreeCBM(SparseHeadPeer):
     backbone, the text embeddings are that projection.
     """
 
-    ratio: float = 0.99
     similarity_cutoff: float = 0.9
     budgets: Sequence[int] = BUDGETS
 

@@ -64,12 +64,6 @@ def calibration_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
     return _by_init(lines, "Calibration error", "expected calibration error, %", ASKED, 0.0)
 
 
-def likelihood_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
-    """Draw the negative log-likelihood of the true class after t queries."""
-    lines = _budget_lines(results, styles, "nll")
-    return _by_init(lines, "Log-likelihood loss", "negative log-likelihood, nats", ASKED, 0.0)
-
-
 def training_charts(results: DatasetResults, styles: Styles) -> list[Chart]:
     """Draw the validation AUC over the updates of training; nothing without updates."""
     trained = [run for run in results.runs if run.training]

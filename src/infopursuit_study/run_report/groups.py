@@ -191,7 +191,6 @@ def _start(group: Group, groups: Sequence[Group]) -> Group | None:
 
 
 def _words(group: Group, groups: Sequence[Group]) -> Group | None:
-    """Find the same method on random words."""
     return next(
         (other for other in groups if (other.init, other.method) == (CONTROL, group.method)), None
     )

@@ -106,45 +106,6 @@ def of_100(value: float) -> str:
     return f"{100 * value:.0f}"
 
 
-def truth_table(groups: Sequence[Group]) -> Row | None:
-    """Tabulate how often answers agree with the pictures; None if that is not known.
-
-    Of each group, `dictionary` is of those of the dictionary's queries that name an attribute: how
-    many there are, agreement, balanced agreement. `phrases` is of all such phrases of the universe:
-    agreement, balanced agreement, share of yes.
-    """
-    if not all(run.truth for group in groups for run in group.runs):
-        return None
-
-    def mean(group: Group, name: str) -> float | None:
-        if any(name not in run.truth for run in group.runs):
-            return None
-        return group.mean(lambda run: run.truth[name])
-
-    rows = [
-        {
-            "init": group.init,
-            "method": group.method,
-            "dictionary": (
-                whole(mean(group, "dictionary_queries")),
-                share(mean(group, "dictionary_agreement")),
-                share(mean(group, "dictionary_balanced_agreement")),
-            ),
-            "phrases": tuple(
-                share(mean(group, f"phrases_{name}"))
-                for name in ("agreement", "balanced_agreement", "share_of_yes")
-            ),
-        }
-        for group in groups
-    ]
-    phrases = str(groups[0].runs[0].truth["phrases_queries"])
-    return {
-        "rows": rows,
-        "phrases": phrases,
-        "share_true": share(mean(groups[0], "phrases_share_true")),
-    }
-
-
 def false_rows(groups: Sequence[Group]) -> list[Row]:
     """Sum over seeds the false among the first ten answers, for groups that counted them."""
     rows = []

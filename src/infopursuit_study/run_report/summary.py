@@ -26,16 +26,10 @@ MEANING = {"true yes": "true_yes", "supported yes": "supported"}
 
 
 def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int) -> str:
-    """Write a Markdown file of the main tables, and return the first one of each data set."""
-    first, whole = [], []
-    for results in datasets:
-        groups = measured_groups(results, BUDGETS, resamples)
-        table = results_table(results, groups)
-        main = _main_table(results, groups, table)
-        first.append(main)
-        whole += [main, _budgets_table(table)]
-    write_text(path, "\n".join(whole))
-    return "\n".join(first)
+    """Write a Markdown file with the table of each data set, and return its text."""
+    text = "\n".join(_main_table(results, resamples) for results in datasets)
+    write_text(path, text)
+    return text
 
 
 def write_metrics(path: Path, datasets: Sequence[DatasetResults]) -> None:
@@ -76,7 +70,9 @@ def headline_metrics(run: Run) -> dict[str, Any]:
     return {name: value for name, value in metrics.items() if value is not None}
 
 
-def _main_table(results: DatasetResults, groups: Sequence[Group], table: dict[str, Any]) -> str:
+def _main_table(results: DatasetResults, resamples: int) -> str:
+    groups = measured_groups(results, BUDGETS, resamples)
+    table = results_table(results, groups)
     columns = {name: meaning_column(groups, figure) for name, figure in MEANING.items()}
     columns["false of first ten"] = {
         (row["init"], row["method"]): row["share_false"] for row in false_rows(groups)
@@ -116,24 +112,6 @@ def meaning_column(groups: Sequence[Group], name: str) -> dict[tuple[str, str], 
     """Return a figure of meaning in %, of each group; None if it is not known."""
     found = {(group.init, group.method): mean_meaning(group, name) for group in groups}
     return {key: None if value is None else share(value) for key, value in found.items()}
-
-
-def _budgets_table(table: dict[str, Any]) -> str:
-    """Write accuracy by the number of questions."""
-    heads = ["dictionary", "method", "AUC", *(f"Acc@{t}" for t in table["budgets"])]
-    heads += ["questions", "Acc at stop"]
-    rows = [
-        [
-            row["init"],
-            row["method"],
-            _measured(row["auc"]),
-            *(accuracy["value"] for accuracy in row["accuracies"]),
-            row["length_at_stop"],
-            row["accuracy_at_stop"],
-        ]
-        for row in table["means"] or table["runs"]
-    ]
-    return "\n".join(["Accuracy by the number of questions:", "", *_markdown(heads, rows), ""])
 
 
 def _markdown(heads: Row, rows: Sequence[Row]) -> list[str]:

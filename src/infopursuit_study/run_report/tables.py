@@ -234,7 +234,6 @@ def baseline_accuracies(results: DatasetResults) -> dict[str, float]:
 
 
 def _still(names: Sequence[str], ahead: int) -> str:
-    """Say which of the baselines ahead are so after all questions."""
     if not names:
         return "but none of them after all questions"
     if len(names) == ahead:

@@ -11,13 +11,12 @@ from sklearn.base import BaseEstimator
 
 from infopursuit.datasets.labelled_images import hold_out
 from infopursuit.pipeline.benchmark_settings import TITLES
-from infopursuit_study.comparison import protocol
 from infopursuit_study.comparison.entries import ENTRIES, TRIES, Entry, Task, named
 from infopursuit_study.comparison.protocol import count_claims, measure_seed
 from infopursuit_study.peers import pursuits
 from infopursuit_study.peers.codes import SpLiCE
 from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
-from tests.study.comparison.tasks import NAMES, small_task
+from tests.study.comparison.tasks import small_task
 
 TASK = small_task()
 
@@ -74,22 +73,6 @@ def test_networks_run_and_say_how_many_updates_they_took(
     assert measure_seed(replace(entry, make=make), TASK, 0, 0.2) is None
 
 
-def test_a_model_that_was_tried_as_a_whole_is_not_fitted_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    fitted = []
-    original = protocol._fitted
-    monkeypatch.setattr(
-        protocol, "_fitted", lambda *given: fitted.append(given[0]) or original(*given)
-    )
-    for name, fits in (("probe", 4), ("generative_ip", 4 + 1), ("splice", 3 + 1)):
-        fitted.clear()
-        found = measure_seed(ENTRIES[name], TASK, 0, 0.2)
-        assert found is not None
-        assert len(fitted) == fits  # one more with words that say nothing
-        assert found.timings["fit_seconds"] > 0
-
-
 def test_what_a_task_lacks_makes_a_peer_absent() -> None:
     bare = small_task(class_embeddings=None, knowledge=None, control=None, judged=None)
     for name in ("zero_shot", "labo_knowing", "ours_knowing"):
@@ -130,13 +113,6 @@ def test_settings_are_chosen_on_held_out_images_and_test_is_read_once(
     ]
     assert found.metrics["settings"] == strengths[int(np.argmax(scores))]
     assert found.metrics["held_out_accuracy"] == pytest.approx(max(scores))
-
-
-def test_names_of_classes_are_judged_by_nobody() -> None:
-    found = measure_seed(ENTRIES["zero_shot"], TASK, 0, 0.2)
-    assert found is not None
-    assert found.metrics["claims_true"] is None
-    assert found.metrics["claims_texts"] == len(NAMES)
 
 
 CLASSES = np.array(["cat", "dog"])
@@ -183,32 +159,3 @@ def test_claims_are_what_images_are_taken_to_show() -> None:
     # Of the three texts that each decision rests on, the wheel fits no class.
     assert found.plausible == pytest.approx(4 / 6)
     assert (found.texts, found.in_model) == (3.0, 3)
-
-
-def test_only_the_first_claims_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "FIRST", 1)
-    found = count_claims(
-        made(), np.arange(2.0)[:, None], np.array([0, 1]), FITS, ("whiskers", "tail", "wheel")
-    )
-    # The largest claims: whiskers of the cat, which fit; the wheel of the dog, which does not.
-    assert found.true == pytest.approx(1 / 2)
-    assert found.plausible == pytest.approx(1.0)  # whiskers twice
-
-
-def test_without_a_judge_texts_are_counted_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protocol, "BLOCK", 1)
-    found = count_claims(made(), np.arange(2.0)[:, None], np.array([0, 1]), None, ())
-    assert found == (None, None, None, 3.0, 3)
-
-
-@pytest.mark.parametrize(("values", "rows"), [(5, [1, 1]), (11, [1, 1]), (12, [2])])
-def test_explanations_that_are_held_at_once_have_no_more_values_than_allowed(
-    monkeypatch: pytest.MonkeyPatch, values: int, rows: list[int]
-) -> None:
-    """Two classes and three texts are six values an image; one image there is always."""
-    monkeypatch.setattr(protocol, "VALUES", values)
-    model = made()
-    texts = ("whiskers", "tail", "wheel")
-    found = count_claims(model, np.arange(2.0)[:, None], np.array([0, 1]), FITS, texts)
-    assert model.rows == rows
-    assert found.true == pytest.approx(3 / 4)

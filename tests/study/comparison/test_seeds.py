@@ -17,7 +17,7 @@ import pytest
 from infopursuit.core.errors import InputError
 from infopursuit_study.comparison import seeds
 from infopursuit_study.comparison.results import read_result
-from infopursuit_study.comparison.seeds import key_of, measure_peers, side_by_side
+from infopursuit_study.comparison.seeds import measure_peers, side_by_side
 from tests.stage_scripts import ROOT
 from tests.study.comparison.tasks import small_task
 
@@ -69,16 +69,6 @@ def test_a_seed_that_is_done_is_not_measured_again(
     assert again.metrics[:2] == first.metrics
     assert again.seeds == ["0", "1", "2"]
     np.testing.assert_array_equal(again.correct[:2], first.correct)
-
-
-def test_the_key_follows_settings_and_inputs(tmp_path: Path) -> None:
-    path = tmp_path / "input"
-    path.write_text("a")
-    key = key_of({"peer": "ours"}, [path])
-    assert key == key_of({"peer": "ours"}, [path])
-    assert key != key_of({"peer": "tree"}, [path])
-    path.write_text("b")
-    assert key != key_of({"peer": "ours"}, [path])
 
 
 @dataclass(frozen=True)

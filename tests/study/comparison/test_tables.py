@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from infopursuit.pipeline.benchmark_settings import TITLES
-from infopursuit_study.comparison.pictures import draw_curves, draw_truth, look
-from infopursuit_study.comparison.results import Result, curve_rows, read_result
+from infopursuit_study.comparison.pictures import draw_curves
+from infopursuit_study.comparison.results import Result, read_result
 from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.comparison.tables import markdown
 from infopursuit_study.evaluation.bootstrap import accuracy_interval
@@ -48,13 +46,6 @@ def test_accuracies_in_the_table_are_those_of_the_predictions(folder: Path) -> N
     assert row_of(table, "linear probe (black box)")[3:7] == ["–"] * 4
 
 
-def test_the_best_explained_peer_is_in_bold_and_no_black_box(folder: Path) -> None:
-    table = markdown("zoo", results(folder), 200).split("\n\n")[0]
-    at_5 = {row: row_of(table, row)[3] for row in ("SpLiCE", "**ours**")}
-    assert sum(cell.startswith("**") for cell in at_5.values()) >= 1
-    assert not row_of(table, "linear probe (black box)")[8].startswith("**")
-
-
 def test_differences_are_paired(folder: Path) -> None:
     found = results(folder)
     parts = markdown("zoo", found, 500).split("\n\n")
@@ -67,36 +58,6 @@ def test_differences_are_paired(folder: Path) -> None:
     widths = [accuracy_interval(each[0], 500) for each in (ours, other)]
     assert high - low < 100 * sum(each.high - each.low for each in widths)
     assert low <= less <= high
-
-
-def test_a_peer_that_the_task_cannot_have_is_named_with_the_reason(folder: Path) -> None:
-    told = markdown("zoo", results(folder), 200)
-    assert "Absent: zero-shot (needs embeddings of the class names)." in told
-    assert json.loads((folder / "zoo" / "zero_shot.json").read_text())["seeds"] == {}
-    assert "`artifacts/peers/zoo/PEER.json`" in told
-
-
-def test_curves_have_a_row_for_each_number_of_texts(folder: Path) -> None:
-    rows = curve_rows(results(folder))
-    ours = [(t, accuracy) for peer, t, accuracy in rows if peer == "ours"]
-    assert [t for t, _ in ours] == [*BUDGETS, ""]
-    assert [t for peer, t, _ in rows if peer == "probe"] == [""]
-    assert not [peer for peer, _, _ in rows if peer == "zero_shot"]
-
-
-def test_a_peer_with_fewer_seeds_is_compared_over_those_of_both(
-    folder: Path, tmp_path: Path
-) -> None:
-    task = small_task(noise=0.5, class_embeddings=None)
-    measure_peers(tmp_path, "zoo", task, {"splice": [1]}, 0.2, folder / "kept")
-    ours = read_result(folder, "zoo", "ours")
-    fewer = read_result(tmp_path, "zoo", "splice")
-    table = markdown("zoo", [fewer, ours], 20)
-    assert "| SpLiCE, 1 seed |" in table
-    assert "Seeds: 2, where a row says no other number." in table
-    less = 100 * (fewer.correct[0, :, -1].mean() - ours.correct[1, :, -1].mean())
-    differences = table.partition("| less ours")[2].partition("\n\n")[0]
-    assert row_of(differences, "SpLiCE")[-1].startswith(f"{less:+.1f} [")
 
 
 def result(peer: str, accuracy: float, true: float | None, bounded: bool = True) -> Result:
@@ -136,29 +97,3 @@ def test_each_meaning_of_t_has_a_panel_with_its_peers_and_ours(tmp_path: Path) -
     assert (told.count("decision tree"), told.count("sparse logistic regression")) == (1, 1)
     assert told.count("ours") == told.count("linear probe (black box)") == 2
     assert "zero-shot" not in told
-
-
-def test_judged_peers_stand_beside_each_other(tmp_path: Path) -> None:
-    path = tmp_path / "truth.svg"
-    draw_truth(path, "zoo", RESULTS)
-    told = texts(path)
-    # The legend goes from the most accurate to the least.
-    named = [
-        name for name in told if name in ("sparse logistic regression", "ours", "decision tree")
-    ]
-    assert named == ["sparse logistic regression", "ours", "decision tree"]
-    assert "linear probe (black box)" not in told
-    draw_truth(path, "zoo", [RESULTS[0]])
-    assert "no claims were judged" in texts(path)
-
-
-def test_points_of_all_peers_can_be_told_apart() -> None:
-    assert len({look(place) for place in range(64)}) == 64 > len(TITLES)
-
-
-def test_equal_results_give_equal_bytes(tmp_path: Path) -> None:
-    for draw in (draw_curves, draw_truth):
-        first, second = tmp_path / "a.svg", tmp_path / "b.svg"
-        draw(first, "zoo", RESULTS)
-        draw(second, "zoo", RESULTS)
-        assert first.read_bytes() == second.read_bytes()

@@ -5,8 +5,6 @@ import torch
 from torch.nn import functional
 
 from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pursuit.answers.rules import MinMaxAnswers
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
@@ -32,16 +30,3 @@ def images() -> LabelledImages:
     generator = torch.Generator().manual_seed(1)
     points = functional.normalize(torch.randn(20, D, generator=generator), dim=1)
     return LabelledImages(tuple(map(str, range(20))), torch.arange(20) % 3, points, NAMES)
-
-
-@pytest.fixture
-def model(images: LabelledImages) -> InformationPursuitClassifier:
-    """Naive Bayes, with the provenance that the stage train gives it."""
-    names = [NAMES[label] for label in images.labels.tolist()]
-    fitted = InformationPursuitClassifier(QUERIES, texts(), queries=list(QUERIES))
-    fitted.fit(images.embeddings, names)
-    settings = {"method": "naive_bayes", "select_on": "held_out"}
-    fitted.provenance_ = RunProvenance(
-        "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
-    ).as_values()
-    return fitted

@@ -31,20 +31,6 @@ def test_shares_of_each_query_by_hand() -> None:
     )
 
 
-def test_queries_that_are_true_of_every_image_do_not_count_in_the_balance() -> None:
-    counts = count_answers(columns("1100", "1100"), columns("1111", "1100"))
-    assert np.isnan(counts.shares["balanced"]).tolist() == [True, False]
-    assert mean_shares(counts, "x")["x_balanced_agreement"] == 1.0
-    assert mean_shares(counts, "x")["x_agreement"] == 0.75
-    alone = mean_shares(count_answers(columns("1100"), columns("1111")), "x")
-    assert "x_balanced_agreement" not in alone
-
-
-def test_without_queries_there_is_only_their_number() -> None:
-    nothing = np.zeros((4, 0), dtype=bool)
-    assert mean_shares(count_answers(nothing, nothing), "x") == {"x_queries": 0}
-
-
 def test_not_sure_is_no_answer() -> None:
     """Of four images the second query answers none, and the first two: one right, one wrong."""
     answers = np.array([[1.0, 0.5], [1.0, 0.5], [0.5, 0.5], [0.5, 0.5]])

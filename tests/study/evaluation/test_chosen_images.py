@@ -2,14 +2,12 @@
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.core import tables
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.labelled_images import LabelledImages
-from infopursuit_study.evaluation.chosen_images import load_pictures, rows_of, spread_rows
+from infopursuit_study.evaluation.chosen_images import load_pictures, spread_rows
 from tests.planted import png
 
 
@@ -34,20 +32,6 @@ def test_most_rows_are_the_same_for_every_run_and_the_last_are_wrong():
     assert len({int(labels[row]) for row in first[:6]}) == 6
     assert second[6:] == [13, 57]
     assert len({int(labels[row]) for row in first}) == 8  # nothing wrong: more of the spread
-
-
-def images(n=9) -> LabelledImages:
-    embeddings = torch.nn.functional.normalize(torch.randn(n, 16), dim=1)
-    return LabelledImages(
-        tuple(f"image-{row}" for row in range(n)), torch.arange(n) % 3, embeddings, ("a", "b", "c")
-    )
-
-
-def test_ids_choose_rows_and_unknown_ids_are_named():
-    few = images()
-    assert rows_of(few, ["image-4", "image-0"]) == [4, 0]
-    with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
-        rows_of(few, ["nope"])
 
 
 def write_images(path, contents: list[bytes]) -> None:
@@ -78,11 +62,3 @@ def test_pictures_of_a_table_and_damaged_ones_are_named(tmp_path):
     write_images(path, [b"no image"] * 4)
     with pytest.raises(InputError, match="the image 'i0' is not an image of a known format"):
         load_pictures(path, ["a", "b"], ["i0"])
-
-
-def test_embedded_images_and_cards_have_no_pictures(tmp_path):
-    path = tmp_path / "embedded.parquet"
-    columns = {"id": ["x"], "split": ["test"], "label": [0], "class_name": ["a"]}
-    tables.write_table(path, tables.EMBEDDED_IMAGES, columns | {"embedding": np.ones((1, 4))})
-    assert load_pictures(path, ["a"], ["x"]) == {}
-    assert load_pictures(tmp_path / "card.yaml", ["a"], ["x"]) == {}

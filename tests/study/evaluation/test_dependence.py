@@ -1,13 +1,11 @@
 """Dependence of answers on other queries, against loops over single images and queries."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 import torch
 from torch.nn import functional
 
-from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.pursuit.answers.rules import (
     AnswerRule,
@@ -18,7 +16,7 @@ from infopursuit.pursuit.answers.rules import (
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
-from infopursuit_study.evaluation.dependence import deletion, dependence_metrics, spaced
+from infopursuit_study.evaluation.dependence import dependence_metrics
 
 N, K, D, C, T = 30, 9, 5, 3, 4
 
@@ -37,22 +35,6 @@ def rule(kind: str, k: int = K) -> AnswerRule:
 def classifier(k: int = K) -> HistoryNetwork:
     torch.manual_seed(2)
     return HistoryNetwork(k, C, (8, 4)).eval()
-
-
-def test_a_min_max_answer_flips_where_the_highest_score_goes() -> None:
-    """Scores 0, 0.4, 0.6, 1: without the 1 the half-way mark falls from 0.5 to 0.3."""
-    scores = torch.tensor([[0.0, 0.4, 0.6, 1.0]])
-    answering = MinMaxAnswers(unit(4, 1))
-    assert deletion(answering, scores, torch.arange(4)).tolist() == [1, 0, 0, 1]
-
-
-@pytest.mark.parametrize(("k", "most"), [(5, 64), (64, 64), (824, 64), (65, 64), (7, 3)])
-def test_spaced_places_are_distinct_from_end_to_end(k: int, most: int) -> None:
-    found = spaced(k, most).tolist()
-    assert len(set(found)) == len(found) == min(k, most)
-    assert (found[0], found[-1]) == (0, k - 1)
-    gaps = [after - before for before, after in pairwise(found)]
-    assert max(gaps) - min(gaps) <= 1
 
 
 def asking(kind: str, k: int = K) -> Pursuit:
@@ -110,25 +92,3 @@ def test_metrics_agree_with_counting_one_image_at_a_time(
     }
     assert (answers == 0) == (kind == "threshold")
     assert (deletions == 0) == (kind == "threshold")
-
-
-def test_metrics_are_shares_of_all_images_whatever_the_batches(images: LabelledImages) -> None:
-    pursuit = asking("minmax")
-    order = pursuit.roll_out(images.embeddings, T).order
-    metrics = dependence_metrics(pursuit, images, order)
-    assert metrics == dependence_metrics(pursuit, images, order, batch_size=7)
-    assert all(0 < share < 1 for share in metrics.values())
-    assert metrics != dependence_metrics(pursuit, images, order, seed=1)
-    every = pursuit.roll_out(images.embeddings, K).order
-    metrics = dependence_metrics(pursuit, images, every)
-    assert metrics["asked_answers_changed_by_unasked"] == 0, "no query is left to replace"
-    assert metrics["predictions_changed_by_unasked"] == 0
-    assert metrics["answers_flipped_by_deletion"] > 0
-
-
-def test_one_image_alone_or_one_query_alone_is_refused(images: LabelledImages) -> None:
-    one = torch.tensor([0])
-    with pytest.raises(InputError, match=r"at least 2 images and 2 queries .* found 1 and 9"):
-        dependence_metrics(asking("minmax"), images.subset(one), torch.tensor([[0]]))
-    with pytest.raises(InputError, match="found 30 and 1"):
-        dependence_metrics(asking("minmax", 1), images, torch.zeros(N, 1, dtype=torch.long))

@@ -14,20 +14,14 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline.params import Params
-from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv
-from infopursuit.texts.knowledge_tables import write_knowledge
 from infopursuit_study.evaluation.explained_images import read_explanations
 from infopursuit_study.evaluation.files import read_predictions
 from tests.planted import (
-    CLASSES,
     IMAGES_OF,
     KEY,
     RUN,
-    TEXTS,
-    WIDTH,
     edited,
     with_files,
-    write_class_embeddings,
 )
 from tests.planted import params as params
 from tests.stage_scripts import stage
@@ -35,22 +29,6 @@ from tests.stage_scripts import stage
 EVALUATION, MEANING, EXPLANATIONS = (
     Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning", "explanations")
 )
-
-
-def judged() -> dict[str, str]:
-    """Files of a judge and of a strict list, of which few answers can be right."""
-    fits = np.zeros((3, len(TEXTS)), np.float32)
-    fits[:2, 1] = 1, 0.5
-    true = (np.arange(3)[:, None] == np.arange(9) % 3).astype(np.float32)
-    for name, texts, values in (("judge", TEXTS, fits), ("strict", TEXTS[:9], true)):
-        table = KnowledgeTable(tuple(CLASSES), tuple(texts), values)
-        Path(f"{name}.csv").write_text(knowledge_csv(table), encoding="utf-8")
-    return {"judge": "judge.csv", "strict": "strict.csv"}
-
-
-def contents(*folders: str | Path) -> dict[Path, bytes]:
-    paths = [path for folder in folders for path in Path(folder).rglob("*") if path.is_file()]
-    return {path: path.read_bytes() for path in paths}
 
 
 def read_json(path: Path | str) -> dict:
@@ -84,16 +62,6 @@ def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
     assert [(row["rule"], float(row["threshold"])) for row in stopping] == expected
 
 
-def test_evaluate_measures_by_judge_and_list(params: Params) -> None:
-    params = with_files(params, **judged())
-    assert stage("read_dataset")(params, "menagerie") == RowCounts(24, 24)
-    stage("evaluate")(params, *KEY)
-    figures = read_json(f"{MEANING}.json")
-    assert (figures["truth"]["by"], figures["truth"]["texts"]) == ("strict", 9)
-    assert figures["sense"]["by"] == "judge"
-    assert figures["sense"]["plausible"] < 0.5, "one text of twelve"
-
-
 def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> None:
     stage("evaluate")(params, *KEY)
     assert read_json(f"{MEANING}.json")["people"] is None
@@ -119,21 +87,6 @@ def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> 
     ]
 
 
-def test_explain_draws_chosen_images(params: Params) -> None:
-    params = edited(params, "explain", ids={"menagerie": ["image/58"]}, images=3)
-    stage("evaluate")(params, *KEY)
-    assert stage("explain")(params, *KEY) == RowCounts(30, 4)
-    stop, explained = read_explanations(EXPLANATIONS / "explanations.json")
-    assert (stop.probability, stop.max_queries) == (0.95, None)
-    assert [each.explanation.image for each in explained][-1] == "image/58"
-    for each in explained:
-        assert (EXPLANATIONS / each.figure).read_bytes().startswith(b"\x89PNG")
-    assert len(list(EXPLANATIONS.iterdir())) == 5
-    odd = edited(params, "explain", ids={"menagerie": ["nope"]})
-    with pytest.raises(InputError, match=r"explain\.ids: 'nope' is not a test image"):
-        stage("explain")(odd, *KEY)
-
-
 def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: Params) -> None:
     every = {"menagerie": [f"image/{row}" for row in range(0, 60, 2)]}
     few = edited(params, "explain", ids=every).model_copy(update={"max_images": 12})
@@ -151,50 +104,6 @@ def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: P
     metrics = read_json("artifacts/baselines/menagerie.json")
     assert metrics["test_images"] == rows.read
     assert metrics["train_images"] < 30
-
-
-def test_baselines_reports_two_of_them_or_one(params: Params) -> None:
-    assert stage("baselines")(params, "menagerie") == RowCounts(60, 2)
-    metrics = read_json("artifacts/baselines/menagerie.json")
-    for name in ("linear_probe", "zero_shot"):
-        accuracy = metrics[f"{name}_accuracy"]
-        assert metrics[f"{name}_accuracy_low"] <= accuracy <= metrics[f"{name}_accuracy_high"]
-    write_class_embeddings(np.zeros((0, WIDTH)))
-    assert stage("baselines")(params, "menagerie") == RowCounts(60, 1)
-    metrics = read_json("artifacts/baselines/menagerie.json")
-    assert not [name for name in metrics if name.startswith("zero_shot")]
-
-
-def test_repeats_are_equal_bytes_and_nothing_old_stays(params: Params) -> None:
-    params = with_files(params, **judged())
-    written = []
-    for _ in range(2):
-        stage("evaluate")(params, *KEY)
-        stage("explain")(params, *KEY)
-        stage("baselines")(params, "menagerie")
-        written.append(
-            contents(*(f"artifacts/{each}" for each in ("evaluation", "meaning", "explanations")))
-        )
-        (EXPLANATIONS / "stale.png").write_bytes(b"")
-    assert written[0] == written[1]
-
-
-def test_without_a_judge_the_knowledge_table_is_taken_and_named(
-    params: Params, caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    assert stage("read_dataset")(params, "menagerie") == RowCounts(3, 3)
-    assert "no judge for menagerie: measured by the knowledge table instead" in caplog.text
-    stage("evaluate")(params, *KEY)
-    assert "by the knowledge table, which is not independent" in caplog.text
-    figures = read_json(f"{MEANING}.json")
-    assert figures["truth"]["by"] == figures["sense"]["by"] == "knowledge"
-    assert figures["explained"] is not None
-    nothing = KnowledgeTable((), (), np.zeros((0, 0), np.float32))
-    write_knowledge("artifacts/knowledge/menagerie.parquet", nothing)
-    stage("evaluate")(params, *KEY)
-    assert "there is no table of what is true of the classes" in caplog.text
-    assert set(read_json(f"{MEANING}.json").values()) == {None}
 
 
 def test_bad_input_is_reported_by_name(params: Params) -> None:

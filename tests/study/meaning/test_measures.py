@@ -13,7 +13,6 @@ from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.answers.information import information_of_words
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers
-from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import TextTable
@@ -70,20 +69,6 @@ def test_the_share_of_the_questions_asked() -> None:
     most = sum(min(found.words[q], found.of_class[q]) for q in asked.order.flatten().tolist())
     expected = of_words / of_class, most / of_class
     assert explained_shares(asked, table, knowledge) == pytest.approx(expected)
-
-
-def test_words_that_tell_every_class_explain_all_and_words_true_of_all_nothing() -> None:
-    table = drawn_answer_table(0, 3, c=2)
-    found = information_of_words(table, np.array([[0] * 9, [1] * 9], dtype=np.float32))
-    assert found.leakage == pytest.approx(0, abs=1e-9)
-    same = information_of_words(table, np.ones((2, 9), dtype=np.float32))
-    assert same.of_words == pytest.approx(0, abs=1e-9)
-    assert (same.of_class > 0).any()
-
-
-def test_answers_that_tell_nothing_have_no_share() -> None:
-    table = AnswerTable(torch.full((2, 9, 5), 0.5).log(), torch.full((5,), 0.2).log())
-    assert explained_shares(drawn_roll_out(0), table, drawn_table(0)) == (None, None)
 
 
 TEXTS = [f"text {number}" for number in range(24)]
@@ -145,24 +130,12 @@ def test_without_judge_and_list_the_knowledge_table_is_taken_and_named(world) ->
     assert found["truth"]["texts"] <= 16, "of the dictionary alone"
 
 
-def test_where_nobody_says_anything_nothing_is_measured(world) -> None:
-    found = measured(world, Judgements(NOTHING, NOTHING, NOTHING))
-    assert found == {"truth": None, "sense": None, "explained": None}
-
-
 def test_a_list_that_turns_everything_round_finds_false_answers(world) -> None:
     truth = world[3]
     turned = KnowledgeTable(truth.classes, truth.texts, 1 - truth.values)
     found = measured(world, Judgements(truth, turned, NOTHING))
     assert found["truth"]["precision_of_yes"] < 0.2
     assert found["explained"] is None
-
-
-def test_queries_between_texts_are_not_measured_as_words(world) -> None:
-    truth = world[3]
-    found = measured(world, Judgements(truth, truth, truth), quantize_queries=False)
-    assert found["sense"] is found["explained"] is None
-    assert found["truth"]["by"] == "strict"
 
 
 def test_the_rule_of_other_texts_is_of_the_same_kind(world) -> None:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from infopursuit_study.experiments.meaning import auroc_of_texts
+from infopursuit_study.experiments.meaning_tables import interval
 from infopursuit_study.meaning.truth import TruthOfAnswers, truth_of_answers
 from tests.study.meaning.made_up import drawn_table
 
@@ -81,3 +82,9 @@ def test_as_counted_pair_by_pair(seed: int) -> None:
         ]
         expected = np.mean(wins) if wins else np.nan
         assert found[text] == pytest.approx(expected, nan_ok=True)
+
+
+def test_intervals_over_seeds_are_by_students_t() -> None:
+    assert interval([0.25, None]) == (0.25, None)
+    mean, half = interval([1.0, 2.0, 3.0])
+    assert (mean, half) == (2.0, pytest.approx(4.3027 / 3**0.5, abs=1e-3))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit_study.peers.heads import Standardisation
 from infopursuit_study.peers.linear import (
     LaBo,
     SparseLogistic,
@@ -78,35 +77,6 @@ def test_weights_are_shares_of_as_many_texts_as_asked_for() -> None:
         assert weights.min() >= 0
         assert (weights > 0).sum() <= 4 * count
     assert [int(place) for place in model.weights_[1].argmax(dim=0)] == [0, 1, 2, 3]
-
-
-def cos_cubed(activations: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the authors' similarity of each concept's activations and CLIP's scores (eq. 2)."""
-    cubes = []
-    for values in (activations, targets):
-        standard = (values - values.mean(dim=0)) / values.std(dim=0)
-        cubes.append(standard**3)
-    return torch.nn.functional.cosine_similarity(*cubes, dim=0)
-
-
-def test_text_embeddings_are_the_projection_that_the_authors_train_for() -> None:
-    """Gradient ascent on their objective ends with the activations of the closed form."""
-    data = planted(noise=0.6)
-    X, texts = torch.from_numpy(data.X), torch.from_numpy(data.embeddings[:6])
-    targets = X @ texts.T
-    assert cos_cubed(X @ texts.T, targets).min() > 0.9999
-    torch.manual_seed(0)
-    weights = (0.1 * torch.randn(6, X.shape[1])).requires_grad_()
-    optimizer = torch.optim.Adam([weights], lr=0.01)
-    for _ in range(1500):
-        optimizer.zero_grad()
-        (-cos_cubed(X @ weights.T, targets).sum()).backward()
-        optimizer.step()
-    found = Standardisation.from_data((X @ weights.T).detach())
-    wanted = Standardisation.from_data(targets)
-    assert cos_cubed((X @ weights.T).detach(), targets).min() > 0.99
-    ours, theirs = wanted(targets), found((X @ weights.T).detach())
-    assert (ours * theirs).mean(dim=0).min() > 0.98
 
 
 def test_the_score_is_a_hundred_times_the_cosine_with_the_name() -> None:

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from infopursuit import InformationPursuitClassifier, VariationalInformationPursuit
-from infopursuit_study.peers.binary_answers import answers_of, fit_answers
-from infopursuit_study.peers.pursuits import TUNING, GenerativeIP, Ours, PaperNetworks
+from infopursuit_study.peers.binary_answers import answers_of
+from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
 from tests.study.peers.planted import Planted, planted
 
 
@@ -47,16 +47,6 @@ def test_generative_ip_asks_and_concludes_as_the_definition_says(threshold: str)
         np.testing.assert_allclose(found[row], posterior, atol=1e-4)
         used = {told.texts[place] for place in np.flatnonzero(told.used[row])}
         assert used == {data.texts[text] for text in order}
-
-
-def test_medians_split_the_training_images_in_half() -> None:
-    data = planted()
-    X, texts = torch.from_numpy(data.X), torch.from_numpy(data.embeddings)
-    labels = torch.from_numpy(np.unique(data.y, return_inverse=True)[1])
-    rule = fit_answers(X, labels, texts, "median")
-    assert (answers_of(rule, X).float().mean(dim=0) - 0.5).abs().max() < 0.02
-    few = answers_of(fit_answers(X, labels, texts, "informative"), X).float().mean(dim=0)
-    assert (few[:4] - 0.25).abs().max() < 0.1  # yes of the one class in four
 
 
 def test_ours_is_the_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +103,3 @@ def test_contributions_are_what_each_answer_added(peer: PaperNetworks) -> None:
                 told.values[row, :, place], np.log(after) - np.log(before), atol=1e-3
             )
             before = after
-
-
-def test_a_try_is_short_and_leaves_the_peer_as_it_is(peer: PaperNetworks) -> None:
-    tried = peer.for_tuning(10)
-    assert (tried.updates, tried.schedule) == (TUNING, "cosine")
-    assert (peer.updates, peer.schedule) == ((300, 300), "plateau")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 import torch
 from scipy.optimize import nnls
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from infopursuit_study.peers import lasso
@@ -81,16 +78,6 @@ def test_a_path_grows_and_is_cut_to_the_number_of_weights() -> None:
     assert at_effective_concepts(heads, 29) == heads[-1]
 
 
-def test_a_score_that_never_varies_says_nothing() -> None:
-    concepts, labels = problem()
-    concepts = torch.cat([concepts, torch.ones(len(concepts), 1)], dim=1)
-    standard = Standardisation.from_data(concepts)
-    assert (standard(concepts)[:, -1] == 0).all()
-    head = ElasticNet(standard(concepts), labels).fitted(0.01)
-    assert torch.isfinite(head.weights).all()
-    assert (head.weights[-1] == 0).all()
-
-
 def unit64(rows: np.ndarray) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
@@ -130,20 +117,6 @@ def test_codes_are_the_minimum_over_all_atoms(
     assert max(used) > 4  # more than the fewest that it begins with
 
 
-def test_atoms_that_are_much_alike_need_no_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = np.random.default_rng(0)
-    directions = draw.normal(size=(10, 64))
-    atoms = unit64(np.repeat(directions, 20, axis=0) + 0.1 * draw.normal(size=(200, 64)))
-    signal = unit64(draw.normal(size=10) ** 2 @ directions + 0.5 * draw.normal(size=64))
-    penalties = np.array([0.1, 0.03, 0.01, 0.003])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Lasso(atoms).codes(signal, penalties)
-        monkeypatch.setattr(lasso, "ITERATIONS", 500)
-        with pytest.raises(ConvergenceWarning):
-            Lasso(atoms).codes(signal, penalties)
-
-
 def signals_and_atoms() -> tuple[torch.Tensor, torch.Tensor]:
     draw = np.random.default_rng(0)
     atoms = unit(draw.normal(size=(40, 16)) + 1.0)
@@ -169,14 +142,6 @@ def test_the_normalised_rule_is_the_best_single_addition() -> None:
                     left[-1] = np.inf
             chosen.append(int(np.argmin(left)))
         assert found.order[row].tolist() == chosen
-
-
-def test_an_atom_is_chosen_once_and_duplicates_are_left_out() -> None:
-    signals, atoms = signals_and_atoms()
-    twice = torch.cat([atoms, atoms])
-    found = matching_pursuit(signals, twice, 6, twice @ twice.T)
-    for row in (found.order % 40).tolist():
-        assert len(set(row)) == 6
 
 
 def test_weights_that_are_zero_have_a_gradient_within_the_penalty() -> None:

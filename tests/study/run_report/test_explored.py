@@ -6,17 +6,14 @@ import csv
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from infopursuit import load
 from infopursuit.core.stage import RowCounts
-from infopursuit.datasets.labelled_images import load_images
 from infopursuit.explorer import payload
 from infopursuit.pipeline.params import Params
 from infopursuit_study.run_report.explored import best_run
-from tests.explorer.made_up import payload_of, read_levels
-from tests.planted import CLASSES, IMAGES_OF, RUN, K, N, edited, with_files
+from tests.explorer.made_up import payload_of
+from tests.planted import CLASSES, RUN, K, N, edited
 from tests.planted import params as params
 from tests.stage_scripts import stage
 
@@ -81,23 +78,6 @@ def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
     first = PAGE.read_bytes()
     stage("explore")(trained, "menagerie")
     assert PAGE.read_bytes() == first
-
-
-def test_answers_are_those_of_the_model(trained: Params) -> None:
-    stage("explore")(trained, "menagerie")
-    images = load_images(IMAGES_OF, "test")
-    answers = load(MODELS / RUN).answer(images.embeddings.numpy())
-    for each in shown().images.test:
-        levels = read_levels(each.answers, K, 5)[0].astype(np.int64)
-        assert (levels / 4).tolist() == answers[images.ids.index(each.id)].tolist()
-
-
-def test_without_truth_and_pictures_the_page_has_the_rest(trained: Params) -> None:
-    without = with_files(edited(trained, "run", truth=[]), images=IMAGES_OF)
-    stage("explore")(without, "menagerie")
-    found = shown()
-    assert found.model.truth is None
-    assert {each.thumbnail for each in found.images.test} == {None}
 
 
 def test_the_best_in_validation_is_explored(trained: Params) -> None:

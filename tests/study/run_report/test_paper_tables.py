@@ -1,7 +1,5 @@
 """The paper's tables: found by settings, at the paper's budgets, left out where empty."""
 
-from dataclasses import replace
-
 import pytest
 
 from infopursuit_study.evaluation.run_metrics import BUDGETS
@@ -46,42 +44,11 @@ def test_published_figures_stand_beside_ours(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_budget_that_was_not_reached_is_a_dash(tmp_path):
-    found = {"cub200": groups(tmp_path, "cub200", ("alternating", "joint"))}
-    (table,) = paper_tables(found)
-    assert texts(table) == ["100", "a small clip", "74.52", "–", "72.14", "–"]
-
-
 def test_tables_with_nothing_to_show_are_left_out(tmp_path):
     assert paper_tables({"pets": groups(tmp_path, "pets", ("fixed", "naive_bayes"))}) == []
     assert paper_tables({"cats": groups(tmp_path, "cats", ("alternating", "fixed"))}) == []
     other_start = groups(tmp_path, "cifar10", ("alternating",), init="random")
     assert paper_tables({"cifar10": other_start}) == []
-
-
-def test_the_best_validated_stands_for_a_method_and_selection_on_test_is_marked(tmp_path):
-    first, second = groups(tmp_path, "cifar10", ("alternating", "joint"), select_on="test")
-    for weak, strong in ((first, second), (second, first)):
-        # Two methods of equal settings under different names.
-        twin = replace(weak, runs=tuple(_relearned(run, strong, -1) for run in weak.runs))
-        (table,) = paper_tables({"cifar10": (twin, _as_alternating(strong))})
-        assert table["rows"][0]["cells"][3]["value"] == f"{100 * strong.intervals[10].value:.2f}"
-        assert table["rows"][0]["cells"][3]["tested"]
-
-
-def _relearned(run, better, lower):
-    selected = {**run.selected, "validation_auc": better.validation_auc + lower}
-    return replace(run, settings=_alternating(better.settings), selected=selected)
-
-
-def _as_alternating(group):
-    return replace(
-        group, runs=tuple(replace(run, settings=_alternating(run.settings)) for run in group.runs)
-    )
-
-
-def _alternating(settings):
-    return {**settings, "dictionary": "alternating"}
 
 
 @pytest.mark.parametrize(
