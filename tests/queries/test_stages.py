@@ -1,17 +1,11 @@
 """The stages of queries and knowledge, with recorded answers; killed and resumed."""
 
 import json
-import signal
-import subprocess
-import sys
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, write_text_list
@@ -26,11 +20,10 @@ from infopursuit.core.tables import (
     write_table,
 )
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.queries.class_knowledge import TEXTS_PER_PROMPT
 from infopursuit.queries.language_models import Answer
 from infopursuit.texts.knowledge_tables import read_knowledge
 from tests.pursuit.vip import stage_world
-from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
+from tests.queries.language_models.test_openai_server import completion, serving
 from tests.queries.recordings import Recording, write_recorded
 from tests.stage_scripts import ROOT, stage
 
@@ -225,17 +218,6 @@ def test_the_language_model_is_asked(raw: dict[str, Any]) -> None:
     assert read_table(OUT / "menagerie.rejected.parquet", REJECTED_KNOWLEDGE).num_rows == 0
 
 
-def test_a_rejected_answer_is_listed(raw: dict[str, Any]) -> None:
-    lines = Path("recorded.jsonl").read_text(encoding="utf-8")
-    spoilt = lines.replace("true: 2\\nsometimes: 1", "true: 2\\nsometimes: 2")
-    Path("recorded.jsonl").write_text(spoilt, encoding="utf-8")
-    assert generate(raw) == RowCounts(read=4, written=2)
-    [row] = read_table(OUT / "menagerie.rejected.parquet", REJECTED_KNOWLEDGE).to_pylist()
-    assert (row["class"], row["texts"], row["reason"]) == ("bus", TEXTS[:2], "a number twice")
-    assert counts()["values"]["unknown"] == 2
-    assert counts()["prompts_without_answer"] == 1
-
-
 def test_a_file_replaces_the_language_model(raw: dict[str, Any]) -> None:
     known = f"class,{TEXTS[0]},four wheels,nowhere\nbus,0,1,1\nzebra,0,0,0\n"
     Path("known.csv").write_text(known, encoding="utf-8")
@@ -274,46 +256,3 @@ def test_a_language_model_is_asked_about_candidates(
     assert "asked about 4 classes and 11 texts: at most 16 times, 4 times if all" in caplog.text
     stage("initialize")(Params.model_validate(raw), "menagerie", "informative", 0)
     assert set(read_text_list("artifacts/initial/menagerie-informative-0.txt")) <= set(known.texts)
-
-
-def test_a_killed_stage_resumes(raw: dict[str, Any], tmp_path: Path) -> None:
-    batches = 60
-    universe([f"text {number}" for number in range(batches * TEXTS_PER_PROMPT)])
-    enough, killed = threading.Event(), threading.Event()
-    prompts: list[str] = []
-
-    def reply(request: dict[str, Any]) -> Any:
-        prompts.append(prompt_of(request))
-        if len(prompts) > 100:
-            enough.set()
-            killed.wait(60)
-        number = 1 + len(prompts[-1]) % 7
-        return completion(f"true: {number}\nsometimes: {number + 1}")
-
-    with serving(reply) as (url, _):
-        raw["language_model"] |= {"backend": "openai", "candidates": None}
-        raw["language_model"]["openai"] |= {"base_url": url, "timeout_seconds": 100.0}
-        with Path("params.yaml").open("w", encoding="utf-8") as file:
-            YAML().dump(raw, file)
-        script = ROOT / "stages/generate_knowledge.py"
-        command = [sys.executable, str(script), "--dataset", "menagerie"]
-        process = subprocess.Popen(command)
-        assert enough.wait(60)
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-        killed.set()
-        assert not OUT.exists(), "nothing appears before it is whole"
-        time.sleep(0.5)  # requests of the dead process that were under way
-        kept = sum(
-            len(path.read_text(encoding="utf-8").splitlines())
-            for path in Path(".scratch/answers").rglob("*.jsonl")
-        )
-        assert kept > 20, "answers are kept as they come, not a chunk at a time"
-        prompts.clear()
-        assert subprocess.run(command, check=False).returncode == 0
-        resumed = (OUT / "menagerie.parquet").read_bytes()
-        assert len(prompts) <= 2 * batches - kept, "none that was kept is asked again"
-        (tmp_path / ".scratch").rename(tmp_path / "kept")
-        assert subprocess.run(command, check=False).returncode == 0
-    assert (OUT / "menagerie.parquet").read_bytes() == resumed
-    assert counts()["values"]["unknown"] == 0

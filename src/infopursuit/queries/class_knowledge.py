@@ -189,7 +189,6 @@ def ask_knowledge(
     """
     if isinstance(model, RecordedAnswers):
         batches = _recorded_batches(model, classes, texts)
-        _name_unknown(batches, classes, texts)
     else:
         batches = _batches(classes, texts)
     prompts = [
@@ -237,6 +236,16 @@ def ask_knowledge(
         raise _of_no_use(unusable, len(prompts), rejected)
     if waiting:
         logger.warning("%d of %d prompts have no answer of use", len(waiting), len(prompts))
+    known = ~np.isnan(values)
+    for what, names, some in (
+        ("classes", classes, known.any(axis=1)),
+        ("texts", texts, known[known.any(axis=1)].all(axis=0)),
+    ):
+        left = [name for name, each in zip(names, some, strict=True) if not each]
+        if left:
+            logger.warning(
+                "not known of %d of %d %s (%s)", len(left), len(names), what, first_names(left)
+            )
     counts = {
         "prompts": len(prompts),
         "prompts_without_answer": len(waiting),
@@ -301,25 +310,6 @@ def _places(names: Sequence[str]) -> dict[str, int]:
 
 def _place(places: dict[str, int], name: str) -> int:
     return places.get(name, places.get(normalize(name), -1))
-
-
-def _name_unknown(batches: Sequence[_Batch], classes: Sequence[str], texts: Sequence[str]) -> None:
-    """Count and name, in the log, what no recorded answer is about."""
-    covered = np.zeros((len(classes), len(texts) + 1), bool)  # the last column for all not wanted
-    for batch in batches:
-        covered[batch.row, batch.columns] = True
-    covered = covered[:, :-1]
-    some = np.asarray(covered.any(axis=1))
-    lost = [name for name, known in zip(classes, some, strict=True) if not known]
-    everywhere = np.asarray(covered[some].all(axis=0))
-    left = [text for text, known in zip(texts, everywhere, strict=True) if not known]
-    unknown = [
-        f"{len(names)} of {len(all_of)} {what} ({first_names(names)})"
-        for what, names, all_of in (("classes", lost, classes), ("texts", left, texts))
-        if names
-    ]
-    if unknown:
-        logger.warning("no answer is recorded about %s: unknown", " and ".join(unknown))
 
 
 def _of_no_use(
