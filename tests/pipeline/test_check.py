@@ -103,24 +103,13 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
     with pytest.raises(InputError) as caught:
         check()
     lines = str(caught.value).splitlines()
-    assert len(lines) == 6
-    assert lines[0].startswith("params.yaml: queries.corpora.given: nowhere.parquet: no such file")
-    assert lines[1] == (
-        "params.yaml: queries.dictionaries.pets: list.txt: expected k = 3 queries, one a line, "
-        "found 2"
-    )
-    files = {"knowledge": "known", "judge": "judge", "strict": "strict"}
-    for (key, file), line in zip(files.items(), lines[2:5], strict=True):
-        told = f"params.yaml: datasets.pets.{key}: {file}.csv: 'dog' is not a class"
-        assert line.startswith(told)
-    assert lines[5].startswith("params.yaml: datasets.pets.images: images.parquet: row 1")
-
-
-def test_a_gpu_that_is_not_there_is_told(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    edit(project, "compute", "device", value="cuda")
-    with pytest.raises(InputError, match=r"compute\.device: device cuda: torch finds no GPU"):
-        check()
+    assert [line.split(": ")[1] for line in lines] == [
+        "queries.corpora.given",
+        "queries.dictionaries.pets",
+        "datasets.pets.knowledge",
+        "datasets.pets.judge",
+        "datasets.pets.images",
+    ]
 
 
 def test_images_of_another_clip_are_told(project: Path) -> None:
@@ -134,33 +123,33 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "value", "message"),
     [
+        (("compute", "device"), "cuda", r"compute\.device: .*no GPU"),
         (("compute", "threds"), 2, r"compute\.threds: unknown key"),
-        (("datasets", "pets", "images"), "away", r"datasets\.pets\.images: away: "),
         (("datasets", "pets", "classes"), "away.txt", r"pets\.classes: away\.txt: no such"),
         (("datasets", "pets", "classes"), "data/away", r"^[^\n]*away: no such folder; [^\n]*$"),
         (("datasets", "pets", "images"), "pin.yaml", r"pin\.yaml: root: no folder data/birds"),
         (("datasets", "pets", "knowledge"), "a.csv", r"pets\.knowledge: a\.csv: no such file"),
         (("datasets", "pets", "knowledge"), "words.txt", r"unknown kind of knowledge '\.txt'"),
-        (("datasets", "pets", "knowledge"), None, r"pets\.knowledge: null; expected a path"),
-        (("datasets", "pets", "knowledge"), "a.jinja", r"pets\.knowledge: a\.jinja: no such file"),
         (("datasets", "pets", "judge"), "a.csv", r"pets\.judge: a\.csv: no such file"),
         (("datasets", "pets", "strict"), None, r"pets\.strict: null; expected a path"),
         (("datasets", "pets", "annotations"), None, r"null; .*params/no_annotations"),
-        (("datasets", "pets", "annotations"), "a.csv", r"pets\.annotations: a\.csv: no such file"),
         (("clip",), "away", r"clip: away: "),
         (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
         (("clip",), PINNED, rf"two lines hub: a/clip and revision: {PINNED[-40:]}"),
         (("queries", "dictionaries"), {}, r"queries\.dictionaries: no entry for 'pets'.*'llm'"),
         (("run", "inits"), ["list"], r"queries\.lists: no entry for 'pets'.*'list'"),
         (("queries", "lists"), {"pts": "list.txt"}, r"lists: 'pts' is not a key of datasets"),
-        (("queries", "lists"), {"pets": "away.txt"}, r"queries\.lists\.pets: away\.txt: no such"),
-        (("questions", "keep"), ["..."], r"questions\.keep: '\.\.\.' is not a text"),
         (("run", "inits"), ["random_words"], r"run\.inits: random_words need a CLIP"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_its_key(
-    project: Path, keys: tuple[str, ...], value: Any, message: str
+    project: Path,
+    keys: tuple[str, ...],
+    value: Any,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     edit(project, *keys, value=value)
     with pytest.raises(InputError, match=message):
         check()

@@ -8,7 +8,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.explanation import (
@@ -78,15 +77,6 @@ def test_notebooks_show_a_table_whose_words_are_not_markup() -> None:
     words = " ".join(text.strip() for text in page.itertext())
     for text in ("photo <1>.jpg", "a <very> long neck?", "school <bus>, 50 %", "giraffe, 97 %"):
         assert text in words
-
-
-@pytest.mark.parametrize("picture", [None, Image.new("RGB", (8, 6), "red")])
-def test_plot_gives_a_figure_with_the_questions(picture: Image.Image | None) -> None:
-    (axes,) = explained().plot(classes_shown=2, picture=picture).axes
-    words = [text.get_text() for text in axes.texts]
-    assert {"Does it have wings?", "a <very> long neck?"} <= set(words)
-    assert len(axes.images) == (picture is not None)
-    assert "a & b" not in words, "two classes are shown"
 
 
 def test_questions_answers_and_classes_line_up() -> None:

@@ -85,15 +85,6 @@ def test_answers_of_a_person_that_no_question_asked_for_are_listed(
     assert "not_asked" not in plain.to_dict()
 
 
-def test_a_question_is_found_by_its_text_and_similar_ones_are_named(pursuit: Pursuit) -> None:
-    assert pursuit.number("striped body") == 4
-    assert pursuit.number("Does it have a striped body?") == 4, "as explanations put it"
-    with pytest.raises(InputError, match=r"no question 'stripped body'; .* 'striped body'"):
-        pursuit.number("stripped body")
-    with pytest.raises(InputError, match="no question '4711'; expected one such as 'wings'"):
-        pursuit.number("4711")
-
-
 def test_without_a_question_the_answers_to_the_others_stay() -> None:
     pursuit, images = with_naive_bayes(), unit(IMAGES, 2)
     fewer = pursuit.without([1, 7])

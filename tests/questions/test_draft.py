@@ -41,7 +41,7 @@ def test_the_most_fitting_of_the_cheap_weights_are_taken() -> None:
 
     def chosen(right: list[list[float]], fits: list[float] = fitting) -> Earned:
         tried = [outcome(*each) for each in zip(right, fits, strict=True)]
-        return earned(without, tried, LADDER)
+        return earned(without, tried)
 
     assert chosen([same] * 6).weights == LADDER[5]
     for dear in range(2):  # both accuracies count

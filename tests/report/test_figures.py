@@ -73,19 +73,22 @@ def test_nothing_touches_the_edge(explanation, picture):
         assert (edge == 255).all()
 
 
-def test_not_sure_is_neither_green_nor_red():
-    step = explained(queries=("wings",)).steps[0]
-    for answer, coloured in ((0.0, True), (0.5, False)):
-        told = Explanation(
-            "x",
-            ("a", "b"),
-            (0.5, 0.5),
-            (replace(step, answer=answer, posterior=(0.5, 0.5)),),
-            "maximum",
-        )
-        shown = pixels(explanation_png(told)).astype(int)
-        red = shown[..., 0] - shown[..., 1] > 60
-        assert (red.sum() > 50) == coloured
+@pytest.mark.parametrize(
+    ("answer", "word", "green", "red"),
+    [
+        (1.0, None, True, False),
+        (0.5, None, False, False),
+        (0.0, None, False, True),
+        (1.0, "Biscoe", False, False),
+        (0.0, "Biscoe", False, False),
+    ],
+)
+def test_yes_is_filled_green_no_is_red_and_a_value_of_a_column_is_neither(answer, word, green, red):
+    step = Step("wings", answer, (0.5, 0.5), 0.7, word=word)
+    told = Explanation("x", ("a", "b"), (0.5, 0.5), (step,), "maximum")
+    r, g, b = np.moveaxis(pixels(explanation_png(told)).astype(int), 2, 0)
+    assert (((g - r > 40) & (g - b > 20)).sum() > 200) == green
+    assert ((r - g > 60).sum() > 50) == red
 
 
 def test_the_rule_and_an_image_of_none_of_the_classes_are_told_beside_the_heat_map():
@@ -108,17 +111,6 @@ def test_picture_is_drawn():
     with_picture = pixels(explanation_png(explained(), 10, Image.new("RGB", (64, 64), "red")))
     red = (with_picture == (255, 0, 0)).all(axis=2)
     assert red.sum() > 200 * 200
-
-
-def test_answers_differ_in_shape_as_well_as_colour():
-    step = explained(queries=("wings",)).steps[0]
-    for answer, filled in ((1.0, True), (0.0, False)):
-        told = Explanation(
-            "x", ("a", "b"), (0.5, 0.5), (step.__class__("q", answer, (0.5, 0.5), 0.7),), "maximum"
-        )
-        shown = pixels(explanation_png(told)).astype(int)
-        green = (shown[..., 1] - shown[..., 0] > 40) & (shown[..., 1] - shown[..., 2] > 20)
-        assert (green.sum() > 200) == filled
 
 
 CHART = Chart(
@@ -187,18 +179,6 @@ def test_interval_bar_holds_interval_and_zero(interval):
     zero = float(rule.get("x1"))
     assert (places[0] > zero) <= (low > 0)
     assert (places[2] < zero) <= (high < 0)
-
-
-@pytest.mark.parametrize("answer", [0.0, 0.25, 1.0])
-def test_a_value_of_a_column_is_neither_green_nor_red(answer: float) -> None:
-    """It may speak for a class or against it."""
-    plain = explained(queries=("island",), true_class=None)
-    step = replace(plain.steps[0], answer=answer, word="Biscoe")
-    red, green, blue = np.moveaxis(
-        pixels(explanation_png(replace(plain, steps=(step,)))).astype(int), 2, 0
-    )
-    assert not ((green - red > 40) & (green - blue > 20)).any()
-    assert not (red - green > 60).any()
 
 
 def test_a_figure_without_a_picture_is_as_high_as_what_it_shows() -> None:

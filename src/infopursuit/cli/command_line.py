@@ -190,9 +190,7 @@ def _add_fit(commands: Any) -> None:
     _option(command, "--keep", "TEXT", nargs="+", default=[])
     _path(command, "--knowledge", "FILE")
     _path(command, "--annotations", "FILE")
-    _option(command, "--llm", "WHERE")
-    _option(command, "--llm-model", "NAME")
-    _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
+    _language_model(command)
     _path(command, "--vllm", "PYTHON", type=str, dest="vllm_python")
     _option(command, "--first", "TEXT")
     _random_state(command)
@@ -218,9 +216,7 @@ def _add_explain(commands: Any) -> None:
     _option(command, "--classes", "N", type=count, default=10, dest="classes_shown")
     _option(command, "--interactive", None, action="store_true")
     _option(command, "--ask-below", "P", type=probability)
-    _option(command, "--answerer", "WHERE")
-    _option(command, "--answerer-model", "NAME")
-    _option(command, "--answerer-option", "KEY=VALUE", type=request_field, action="append")
+    _language_model(command)
     _option(command, "--all", None, action="store_true", dest="everything")
     _option(command, "--where", None, action="store_true")
     _device(command)
@@ -331,6 +327,12 @@ def _out(
 def _output(command: argparse.ArgumentParser, *formats: str) -> None:
     _option(command, "--format", None, choices=formats, default=formats[0])
     _out(command)
+
+
+def _language_model(command: argparse.ArgumentParser) -> None:
+    _option(command, "--llm", "WHERE")
+    _option(command, "--llm-model", "NAME")
+    _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
 
 
 def _random_state(command: argparse.ArgumentParser) -> None:

@@ -46,13 +46,9 @@ def explain(chosen: argparse.Namespace) -> int:
         raise InputError("--where: a dialogue shows no pictures; expected one of both")
     if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
         raise InputError("--ask-below: expected it with --interactive and an image")
-    needed = {
-        "--answerer-model": chosen.answerer_model,
-        "--answerer-option": chosen.answerer_option,
-    }
-    answerer = language_model_of("--answerer", chosen.answerer, needed)
+    answerer = language_model_of(chosen)
     if answerer is not None and not (chosen.interactive and chosen.images):
-        raise InputError("--answerer: expected it with --interactive and an image")
+        raise InputError("--llm: expected it with --interactive and an image")
     if chosen.interactive:
         _write([_conversation(model, stop, answerer, chosen)], {}, chosen)
         return 0
@@ -140,24 +136,30 @@ def given(model: PursuitClassifier, chosen: argparse.Namespace) -> PursuitClassi
         raise InputError(f"--among: {error}") from error
 
 
-def language_model_of(option: str, where: str | None, needed: Mapping[str, Any]) -> Any:
-    """Return the language model that an option names; None without it.
+def language_model_of(chosen: argparse.Namespace) -> Any:
+    """Return the language model that --llm names; None without it.
 
-    The first two options that need it are the model's name and more fields of requests. If vLLM is
-    not installed here, this does not return: the command starts again where --vllm says.
+    If the command has --vllm, and vLLM is not installed here, this does not return: the command
+    starts again where that says.
     """
-    if where is None:
+    vllm_python = getattr(chosen, "vllm_python", None)
+    needed = {
+        "--llm-model": chosen.llm_model,
+        "--llm-option": chosen.llm_option,
+        "--vllm": vllm_python,
+    }
+    if chosen.llm is None:
         for other, value in needed.items():
             if value is not None:
-                raise InputError(f"{other}: expected it with {option}")
+                raise InputError(f"{other}: expected it with --llm")
         return None
     from infopursuit.queries.language_models import VLLM, language_model_at
     from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
 
-    name, extra, *_ = needed.values()
-    if where.startswith(VLLM) and "--vllm" in needed:
-        run_where_vllm_is(needed["--vllm"])
-    return language_model_at(where, name, None if extra is None else dict(extra))
+    if chosen.llm.startswith(VLLM) and "vllm_python" in chosen:
+        run_where_vllm_is(vllm_python)
+    extra = None if chosen.llm_option is None else dict(chosen.llm_option)
+    return language_model_at(chosen.llm, chosen.llm_model, extra)
 
 
 def _write(

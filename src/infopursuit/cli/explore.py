@@ -52,7 +52,7 @@ from infopursuit.pursuit.stopping import DEFAULT_STOP
 
 logger = logging.getLogger("infopursuit")
 
-SERVER_PACKAGES = ("fastapi", "uvicorn")
+SERVER_PACKAGES = ("fastapi", "uvicorn", "python_multipart")
 LISTED = 20
 TRAINING, TESTED = SPLITS
 # Pictures that are in memory at once while they are embedded.

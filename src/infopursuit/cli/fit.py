@@ -75,12 +75,7 @@ def fit(chosen: argparse.Namespace) -> int:
         if table is None:
             raise InputError("--costs: of the columns of a table; expected it with --label")
         settings["texts"] = questions_with_costs(chosen.costs, table.not_asked(str(chosen.label)))
-    needed = {
-        "--llm-model": chosen.llm_model,
-        "--llm-option": chosen.llm_option,
-        "--vllm": chosen.vllm_python,
-    }
-    language_model = language_model_of("--llm", chosen.llm, needed)
+    language_model = language_model_of(chosen)
     if table is not None:
         fitted = Fitted(_fit_table(table, chosen, settings), None, None)
     else:

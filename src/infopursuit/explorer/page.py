@@ -3,13 +3,10 @@
 The sources in `page/` are plain HTML, CSS and ES modules. Here the modules become one script, so
 that a browser runs it from a file and a content security policy can name it by its hash: each
 module but `main.js` becomes a function that runs once and gives what it exports. For that the
-modules keep to a part of the language, and any other module is refused:
+modules keep to a part of the language, in lines of their own:
 
-import { a, b as c } from "./x.js";    import * as x from "./x.js";    at the start of a line
-export function a, export async function a, export const a, export class a     the same
-
-No cycles, no `export let` or `export default`, no `import()`; `await` beyond functions in `main.js`
-alone.
+import { a, b as c } from "./x.js";
+export function a, export async function a, export const a, export class a
 """
 
 from __future__ import annotations
@@ -49,18 +46,10 @@ TITLE = re.compile(r"<title>[^<]*</title>")
 STYLE = re.compile(r'<link rel="stylesheet" href="([\w.-]+\.css)">')
 SCRIPT = f'<script type="module" src="{ENTRY}"></script>'
 
-IMPORT = re.compile(
-    r"^import\s+(?:\{(?P<names>[^}]*)\}|\*\s+as\s+(?P<all>[\w$]+))\s+from\s+"
-    r"[\"']\./(?P<module>[\w.-]+\.js)[\"'];?[ \t]*$",
-    re.MULTILINE,
-)
+IMPORT = re.compile(r"^import\s+\{([^}]*)\}\s+from\s+\"\./([\w.-]+\.js)\";$", re.MULTILINE)
 EXPORT = re.compile(
-    r"^export\s+(?=(?:async\s+function\*?|function\*?|const|class)\s+(?P<name>[\w$]+))",
-    re.MULTILINE,
+    r"^export\s+(?=(?:async\s+function|function|const|class)\s+([\w$]+))", re.MULTILINE
 )
-COMMENT = re.compile(r"^\s*(?://[^\n]*|/\*.*?\*/)", re.MULTILINE | re.DOTALL)
-# What is left of either is of another form.
-LEFT = re.compile(r"^(?:import\b(?!\.)|export\b).*$|\bimport\s*\(", re.MULTILINE)
 
 
 @cache
@@ -69,59 +58,43 @@ def sources() -> dict[str, str]:
     folder = files("infopursuit.explorer").joinpath("page")
     return {
         file.name: file.read_text(encoding="utf-8")
-        for file in sorted(folder.iterdir(), key=lambda file: file.name)
+        for file in folder.iterdir()
         if file.name.endswith((".html", ".css", ".js"))
     }
 
 
-def page(content: payload.Payload, given: Mapping[str, str] | None = None) -> str:
+def page(content: payload.Payload) -> str:
     """Return the page with its payload as one HTML file. Equal payloads are equal bytes."""
-    of_page = sources() if given is None else given
-    return _filled(of_page, payload.written(content), content.title, content.served)
+    return _filled(payload.written(content), content.title, content.served)
 
 
 def room(title: str, limit: int = payload.LIMIT) -> int:
     """Return the bytes that a page of `limit` bytes has for its payload."""
-    return limit - len(_filled(sources(), "", title, served=False).encode())
+    return limit - len(_filled("", title, served=False).encode())
 
 
-def _filled(of_page: Mapping[str, str], content: str, title: str, served: bool) -> str:
+def _filled(content: str, title: str, served: bool) -> str:
     """Return the page with the JSON `content`."""
-    markup = of_page[MARKUP]
-    styles = [of_page[name] for name in STYLE.findall(markup)]
-    script = bundled(of_page)
-    for what, texts, end in (("style", styles, "</style"), ("script", [script], "</script")):
-        if any(end in text.lower() or "<!--" in text for text in texts):
-            raise ValueError(f"a {what} of the page has {end!r} or '<!--' in it")
-    policy = escape(content_security_policy(styles, script, served))
-    parts = {
-        CHARSET: f'{CHARSET}\n<meta http-equiv="Content-Security-Policy" content="{policy}">',
-        SCRIPT: f'<script type="application/json" id="payload">{content}</script>'
-        f'\n<script type="module">{script}</script>',
-    }
-    for old in (CHARSET, SCRIPT):
-        if markup.count(old) != 1:
-            raise ValueError(f"{MARKUP}: {markup.count(old)} times {old}; expected it once")
-    waiting = iter(styles)
-    markup = STYLE.sub(lambda _: f"<style>{next(waiting)}</style>", markup)
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(served))}">'
+    styles = iter(_styles())
+    markup = STYLE.sub(lambda _: f"<style>{next(styles)}</style>", sources()[MARKUP])
     markup = TITLE.sub(lambda _: f"<title>{escape(title)}</title>", markup)
     head, tail = markup.split(SCRIPT)
-    return head.replace(CHARSET, parts[CHARSET]) + parts[SCRIPT] + tail
+    head = head.replace(CHARSET, f"{CHARSET}\n{meta}")
+    data = f'<script type="application/json" id="payload">{content}</script>'
+    return f'{head}{data}\n<script type="module">{bundled()}</script>{tail}'
+
+
+def _styles() -> list[str]:
+    return [sources()[name] for name in STYLE.findall(sources()[MARKUP])]
 
 
 def policy(served: bool) -> str:
-    """Return the content security policy of the page that ships."""
-    of_page = sources()
-    styles = [of_page[name] for name in STYLE.findall(of_page[MARKUP])]
-    return content_security_policy(styles, bundled(of_page), served)
-
-
-def content_security_policy(styles: list[str], script: str, served: bool) -> str:
     """Return what a browser may load: this style, this script, pictures inside; its own server."""
     directives = {
         "default-src": "'none'",
-        "script-src": _hash(script),
-        "style-src": " ".join(map(_hash, styles)) or "'none'",
+        "script-src": _hash(bundled()),
+        "style-src": " ".join(map(_hash, _styles())),
         "img-src": "data: blob:",
         "connect-src": "'self'" if served else "'none'",
         "base-uri": "'none'",
@@ -130,52 +103,31 @@ def content_security_policy(styles: list[str], script: str, served: bool) -> str
     return "; ".join(f"{name} {value}" for name, value in directives.items())
 
 
-def bundled(of_page: Mapping[str, str], entry: str = ENTRY) -> str:
-    """Return all modules that `entry` needs as one module without imports."""
+@cache
+def bundled() -> str:
+    """Return all modules of the page as one without imports."""
     parts: dict[str, str] = {}
-    _add(entry, of_page, parts, ())
+    _add(ENTRY, parts)
     return "\n".join(parts.values())
 
 
-def _add(
-    name: str, of_page: Mapping[str, str], parts: dict[str, str], waiting: tuple[str, ...]
-) -> None:
+def _add(name: str, parts: dict[str, str]) -> None:
     """Add what a module needs, then the module."""
-    if name in waiting:
-        raise ValueError(f"{name}: imports itself, by way of {', '.join(waiting)}")
     if name in parts:
         return
-    if name not in of_page:
-        raise ValueError(f"{waiting[-1] if waiting else 'the page'}: no module {name}")
-    source = of_page[name]
-    for found in IMPORT.finditer(source):
-        _add(found["module"], of_page, parts, (*waiting, name))
-        missing = set(_imported(found)) - set(_exported(of_page[found["module"]]))
-        if missing:
-            raise ValueError(f"{name}: {found['module']} does not export {sorted(missing)[0]}")
+    source = sources()[name]
+    for _, module in IMPORT.findall(source):
+        _add(module, parts)
     body = EXPORT.sub("", IMPORT.sub(_from_scope, source))
-    odd = LEFT.search(COMMENT.sub("", body))
-    if odd:
-        raise ValueError(f"{name}: {odd[0].strip()!r}; expected imports and exports of other forms")
-    if waiting:
-        given = ", ".join(_exported(source))
+    if name != ENTRY:
+        given = ", ".join(EXPORT.findall(source))
         body = f"const {_scope(name)} = (() => {{\n{body}\nreturn {{ {given} }};\n}})();"
     parts[name] = f"// {name}\n{body}"
 
 
-def _exported(source: str) -> list[str]:
-    return [found["name"] for found in EXPORT.finditer(source)]
-
-
-def _imported(found: re.Match[str]) -> list[str]:
-    return [each.split()[0] for each in (found["names"] or "").split(",") if each.strip()]
-
-
 def _from_scope(found: re.Match[str]) -> str:
-    if found["all"]:
-        return f"const {found['all']} = {_scope(found['module'])};"
-    names = re.sub(r"\s+as\s+", ": ", found["names"].strip().rstrip(","))
-    return f"const {{ {names} }} = {_scope(found['module'])};"
+    names = re.sub(r"\s+as\s+", ": ", found[1].strip().rstrip(","))
+    return f"const {{ {names} }} = {_scope(found[2])};"
 
 
 def _scope(module: str) -> str:

@@ -19,17 +19,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import ipaddress
 import logging
-import re
 import socket
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal, TypeVar
 
 import torch
 import uvicorn
@@ -39,10 +34,12 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from jaxtyping import Float
 from PIL import Image, UnidentifiedImageError
 from pydantic import FailFast, Field
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.formparsers import MultiPartParser
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_line
@@ -62,16 +59,6 @@ logger = logging.getLogger("infopursuit")
 T = TypeVar("T")
 
 NOT_SURE = 0.5
-# Pictures that wait for their turn, and those that are answered at once: as many as wait, up to
-# this number, or until they have this many pixels.
-MOST_WAITING, BATCH, BATCH_PIXELS = 200, 32, 32_000_000
-# Seconds after which a client may try again, if the server has too much to do.
-AGAIN = "5"
-# Characters of the type of a body, and parts of a form up to its first file.
-MAX_TYPE, MOST_PARTS = 200, 20
-BOUNDARY = re.compile(r';\s*boundary=(?:"([^"]+)"|([^\s;"]+))', re.IGNORECASE)
-# Ways of predicting that are kept, by what is known and by classes.
-KEPT = 64
 # Histories in one request, and numbers in one answer; the page asks for no more at once.
 MOST = 4096
 MOST_VALUES = 500_000
@@ -80,17 +67,13 @@ MAX_BYTES = 20_000_000
 MAX_PIXELS = 64_000_000
 # Everything else that is sent is JSON, which is read at once.
 MAX_JSON_BYTES = 2_000_000
-# Bytes of all requests that are being answered, and of answers that are not yet taken.
-MAX_BYTES_AT_ONCE = 20 * MAX_BYTES
-# Seconds for the body of a request: 20 MB over 1.4 Mbit/s.
-BODY_SECONDS = 120.0
+# Parts of a form besides its file.
+MOST_FIELDS = 20
 # Connections at once; a browser keeps up to six open. Seconds for which an idle one is kept.
-CONNECTIONS = 512
+CONNECTIONS = 64
 IDLE_SECONDS = 30
 # Seconds for answers under way when the server ends.
 GRACE = 3
-# How often the server checks if a client has left, before it works for it.
-LOOKS = 8
 # Those that browsers show. Pillow's other decoders, some of which start programs, are not used.
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "BMP", "AVIF")
 # Where pictures are sent, and where a person answers questions about them.
@@ -100,10 +83,11 @@ BODY = {f"image/{name.lower()}": {"schema": BINARY} for name in FORMATS}
 FORM = {"multipart/form-data": {"schema": {"type": "object", "properties": {"image": BINARY}}}}
 PICTURE: dict[str, Any] = {"requestBody": {"required": True, "content": BODY}}
 PICTURE_OR_FORM: dict[str, Any] = {"requestBody": {"required": True, "content": FORM | BODY}}
-STATUS = (400, 403, 404, 405, 408, 409, 413, 415, 421, 422, 500, 503)
+STATUS = (400, 403, 404, 405, 409, 411, 413, 415, 422, 500)
 ANYWHERE = ("0.0.0.0", "::")
-# An answer leaves in pieces, so that what a client does not take yet is not copied for it.
-PIECE = 1 << 16
+LOCAL = ("localhost", "127.0.0.1", "[::1]")
+# The file of a form stays in memory: nothing that is sent is stored.
+MultiPartParser.spool_max_size = MAX_BYTES
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -220,8 +204,15 @@ def server(
     content: payload.Payload,
     names: Collection[str] = (),
     annotating: Annotating | None = None,
-) -> Guard:
-    """Return the application, guarded; with `annotating` it asks about pictures."""
+) -> FastAPI:
+    """Return the application; with `annotating` it asks about pictures.
+
+    Args:
+        model: answers what is sent.
+        content: what the page shows.
+        names: hosts that it answers as, besides `localhost` and its numbers.
+        annotating: the questions that a person answers.
+    """
     app = FastAPI(
         title="infopursuit explorer",
         openapi_url="/api/schema.json",
@@ -231,7 +222,7 @@ def server(
     )
     # Encoded once: an answer copies neither.
     whole, written = page(content).encode(), payload.written(content).encode()
-    worker = Worker()
+    thread = ThreadPoolExecutor(1, "model")  # each further one would hold its own memory
 
     @app.get("/", response_class=HTMLResponse)
     async def get_page() -> HTMLResponse:
@@ -241,33 +232,28 @@ def server(
     async def get_payload() -> Response:
         return Response(written, media_type="application/json")
 
-    @lru_cache(KEPT)
-    def predicting(known: tuple[str, ...], among: tuple[str, ...]) -> Made[dict[str, Any]]:
-        """Return the same for the same: such pictures are answered at once."""
-        whole = model.pursuit
-        given = known_in_words(whole, known), classes_in_words(whole, among)
-        return partial(predictions, pursuit=whole.given(*given))
-
-    async def of_picture(request: Request, make: Made[T]) -> T:
+    def sees() -> None:
         if model.answer is None:
             raise HTTPException(
                 409, "The CLIP of the model is not there; the server's log says why."
             )
-        return await worker.of_picture(request, make, model, await request.body())
 
     @app.post(PICTURES, openapi_extra=PICTURE)
     async def post_picture(request: Request) -> Answers:
-        return await of_picture(request, answer_pictures)
+        sees()
+        return await _in_turn(thread, answers_of, model, await sent_picture(request))
 
     @app.post(PREDICT, openapi_extra=PICTURE_OR_FORM)
     async def post_prediction(
         request: Request, known: Texts = (), among: Texts = ()
     ) -> Predictions:
-        found = await of_picture(request, predicting(tuple(known), tuple(among)))
-        return Predictions(predictions={content.model.name: found})
+        sees()
+        body = await sent_picture(request)
+        said = await _in_turn(thread, predicted, model, body, known, among)
+        return Predictions(predictions={content.model.name: said})
 
     @app.post("/api/steps", response_model=Steps)
-    async def post_histories(asked: Histories, request: Request) -> Response:
+    async def post_histories(asked: Histories) -> Response:
         pursuit, count = model.pursuit, len(asked.histories)
         values = len(pursuit.queries) + len(pursuit.class_names)
         if count > 1 and count * values > MOST_VALUES:
@@ -276,17 +262,55 @@ def server(
                 f"{count} histories are too many for {values} queries and classes; expected at "
                 f"most {MOST_VALUES:,} values at once.",
             )
-        steps = await worker.result(request, next_steps, pursuit, asked.histories)
+        steps = await _in_turn(thread, next_steps, pursuit, asked.histories)
         return Response(steps, media_type="application/json")
 
     if annotating is not None:
-        _add_annotations(app, annotating, worker)
-    for kind in (AnyHTTPException, RequestValidationError, InputError, ClientDisconnect, Exception):
+        _add_annotations(app, annotating, thread)
+    for kind in (AnyHTTPException, RequestValidationError, InputError, ClientDisconnect):
         app.add_exception_handler(kind, _failure)
-    return Guard(app, policy(served=True), names)
+    headers = {
+        **HEADERS,
+        "Content-Security-Policy": f"{policy(served=True)}; frame-ancestors 'none'",
+    }
+
+    @app.middleware("http")
+    async def guarded(request: Request, answer: Callable[..., Any]) -> Response:
+        try:
+            _check(request)
+            response = await answer(request)
+        except Exception as error:
+            response = await _failure(request, error)
+        response.headers.update(headers)
+        return response
+
+    # A page of another site could let its own name lead to this machine (DNS rebinding).
+    hosts = [f"[{name}]" if ":" in name else name for name in names]
+    if strange := [name for name in hosts if "*" in name]:
+        raise InputError(f"--allow {strange[0]}: expected the name of one host")
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOCAL, *hosts], www_redirect=False)
+    return app
 
 
-def _add_annotations(app: FastAPI, annotating: Annotating, worker: Worker) -> None:
+async def _in_turn(thread: ThreadPoolExecutor, make: Callable[..., T], *given: object) -> T:
+    """Do the work of requests in the order asked, one at a time: a picture takes all cores."""
+    return await asyncio.get_running_loop().run_in_executor(thread, make, *given)
+
+
+def _check(request: Request) -> None:
+    """Refuse pages of other sites, and bodies that are too large or do not say how large."""
+    headers, host = request.headers, request.headers.get("host", "")
+    origin = headers.get("origin")
+    if origin is not None and origin.partition("://")[2].lower() != host.lower():
+        raise HTTPException(403, "The request comes from a page of another site.")
+    if "transfer-encoding" in headers:
+        raise HTTPException(411, "The request does not say how long it is; expected its length.")
+    most = MAX_BYTES if request.url.path in (PICTURES, PREDICT) else MAX_JSON_BYTES
+    if int(headers.get("content-length", "0")) > most:
+        raise _too_large(most)
+
+
+def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExecutor) -> None:
     """Let a person answer questions about pictures."""
 
     def checked(place: int) -> int:
@@ -301,10 +325,10 @@ def _add_annotations(app: FastAPI, annotating: Annotating, worker: Worker) -> No
         )
 
     @app.get(ANNOTATIONS + "/{place}")
-    async def get_question(place: int, request: Request) -> AskedOfPicture:
+    async def get_question(place: int) -> AskedOfPicture:
         asked = annotating.asked[checked(place)]
         try:
-            picture = await worker.result(request, annotating.picture, place)
+            picture = await _in_turn(thread, annotating.picture, place)
         except UnreadableError as error:
             raise HTTPException(409, f"{asked.image} cannot be read any more: {error}.") from error
         question = annotating.questions[place]
@@ -336,100 +360,42 @@ async def _failure(request: Request, error: Exception) -> JSONResponse:
     elif isinstance(error, ClientDisconnect):  # no one is left to read the answer
         status, sentence = 400, "The request was not sent to its end."
     else:
+        logger.error("the server failed", exc_info=error)
         status, sentence = 500, "The server failed; its log says why."
     return JSONResponse({"error": one_line(sentence)}, status, headers)
 
 
-class Picture(NamedTuple):
-    """A picture that was sent, and what it is called."""
+def answers_of(model: Served, sent: bytes) -> Answers:
+    """Return the answers of the model to a picture."""
+    picture, answers = _answered(model, sent)
+    places, yes = None, (answers[0] > NOT_SURE).nonzero().flatten().tolist()
+    if model.maps is not None and yes:
+        ((maps, seen),) = zip(*model.maps([picture]), strict=True)
+        places = payload.places(maps[yes], yes, seen)
+    return Answers(
+        id=name_of(sent),
+        thumbnail=thumbnail(picture),
+        answers=joined_answers(model.pursuit, answers),
+        places=places,
+    )
 
-    image: Image.Image
-    name: str
+
+def predicted(
+    model: Served, sent: bytes, known: Sequence[str], among: Sequence[str]
+) -> dict[str, Any]:
+    """Return what the model says of a picture, in words, if something is known."""
+    whole = model.pursuit
+    pursuit = whole.given(known_in_words(whole, known), classes_in_words(whole, among))
+    (said,) = pursuit.explain(_answered(model, sent)[1], model.stop, [name_of(sent)])
+    return prediction(said)
 
 
-# Makes the answer to each of some pictures.
-Made = Callable[[Served, Sequence[Picture]], list[T]]
-
-
-def answer_pictures(model: Served, pictures: Sequence[Picture]) -> list[Answers]:
-    """Return the answers of the model to each picture."""
+def _answered(model: Served, sent: bytes) -> tuple[Image.Image, Float[Tensor, "1 k"]]:
+    """Return a picture and its answers; what a CLIP that fails says names paths: it is logged."""
     assert model.answer is not None
-    images, pursuit = [each.image for each in pictures], model.pursuit
-    places: list[payload.Places | None] = [None] * len(pictures)
-    with clip_at_work():
-        answers = model.answer(images)
-        said_yes = [(each > NOT_SURE).nonzero().flatten().tolist() for each in answers]
-        if model.maps is not None and any(said_yes):
-            for row, (yes, maps, seen) in enumerate(
-                zip(said_yes, *model.maps(images), strict=True)
-            ):
-                if yes:
-                    places[row] = payload.places(maps[yes], yes, seen)
-    return [
-        Answers(
-            id=each.name,
-            thumbnail=thumbnail(each.image),
-            answers=joined_answers(pursuit, answers[row : row + 1]),
-            places=places[row],
-        )
-        for row, each in enumerate(pictures)
-    ]
-
-
-def predictions(
-    model: Served, pictures: Sequence[Picture], pursuit: Pursuit
-) -> list[dict[str, Any]]:
-    """Return what a pursuit of the model says of each picture, in words."""
-    assert model.answer is not None
-    images, names = zip(*pictures, strict=True)
-    with clip_at_work():
-        said = pursuit.explain(model.answer(images), model.stop, names)
-        return [prediction(each) for each in said]
-
-
-def answered(
-    model: Served, make: Made[T], sent: Sequence[tuple[str, bytes]]
-) -> list[T | Exception]:
-    """Return the answers to the first pictures that were sent, or why there are none.
-
-    As many are answered at once as memory allows. One that fails does not change another's answer.
-
-    Args:
-        model: answers them.
-        make: makes the answers.
-        sent: the types and the bodies of requests.
-    """
-    found: list[T | Exception | None] = []
-    pictures: list[Picture] = []
-    for kind, body in sent:
-        try:
-            content = sent_picture(kind, body)
-            pictures.append(Picture(decoded(content), name_of(content)))
-            found.append(None)
-        except HTTPException as error:
-            found.append(error)
-        if sum(each.image.width * each.image.height for each in pictures) >= BATCH_PIXELS:
-            break
-    made = iter(_made(model, make, pictures))
-    return [next(made) if each is None else each for each in found]
-
-
-def _made(model: Served, make: Made[T], pictures: Sequence[Picture]) -> list[T | Exception]:
+    picture = decoded(sent)
     try:
-        return list(make(model, pictures)) if pictures else []
-    except HTTPException as error:
-        return [error] * len(pictures)
-    except Exception as error:
-        if len(pictures) == 1:
-            return [error]
-        return [each for alone in pictures for each in _made(model, make, [alone])]
-
-
-@contextmanager
-def clip_at_work() -> Iterator[None]:
-    """Keep what a CLIP that fails says for the log, as it names paths of this machine."""
-    try:
-        yield
+        return picture, model.answer([picture])
     except InputError as error:
         logger.error("a picture was not answered: %s", error)
         raise HTTPException(409, "The CLIP cannot be loaded; the server's log says why.") from error
@@ -440,18 +406,14 @@ def name_of(sent: bytes) -> str:
     return f"your image {hashlib.sha256(sent).hexdigest()[:6]}"
 
 
-def sent_picture(content_type: str, body: bytes) -> bytes:
-    """Return the picture of a request: its body, or the first file of a form."""
-    if not content_type.lower().startswith("multipart/form-data"):
-        return body
-    found = BOUNDARY.search(content_type)
-    if found is not None:
-        boundary = b"\r\n--" + (found[1] or found[2]).encode("latin-1")
-        parts = (b"\r\n" + body).split(boundary, MOST_PARTS + 1)
-        for part in parts[1 : MOST_PARTS + 1]:
-            head, _, content = part.partition(b"\r\n\r\n")
-            if b"filename" in head.lower():
-                return content
+async def sent_picture(request: Request) -> bytes:
+    """Return the picture of a request: its body, or the file of a form."""
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        return await request.body()
+    async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
+        for each in form.values():
+            if isinstance(each, UploadFile):
+                return await each.read()
     raise HTTPException(400, "The form has no file; expected one picture.")
 
 
@@ -489,8 +451,6 @@ def decoded(content: bytes) -> Image.Image:
     """
     if not content:
         raise HTTPException(400, "Nothing was sent; expected one picture.")
-    if len(content) > MAX_BYTES:
-        raise _too_large(MAX_BYTES)
     pixels = f"expected at most {MAX_PIXELS // 10**6} million."
     try:
         Image.init()  # an older Pillow has no AVIF
@@ -512,214 +472,8 @@ def decoded(content: bytes) -> Image.Image:
         raise HTTPException(422, "The picture is damaged; expected a whole file.") from error
 
 
-def _too_busy() -> HTTPException:
-    sentence = "The server has too much to do; try again in a moment."
-    return HTTPException(503, sentence, {"Retry-After": AGAIN})
-
-
 def _too_large(most: int) -> HTTPException:
     return HTTPException(413, f"This is too large; expected at most {most // 10**6} MB.")
-
-
-# -- work -----------------------------------------------------------------------------------------
-
-
-@dataclass(eq=False)
-class Waiting(Generic[T]):
-    """A picture that waits for its turn."""
-
-    request: Request
-    make: Made[T]
-    body: bytes
-    outcome: T | Exception | None = None
-
-
-class Worker:
-    """Does the work of requests in the order asked: one at a time, or pictures at once.
-
-    A picture takes memory, and all cores. All work is done in the same thread, because each further
-    thread would hold its own memory. Pictures that came while others were answered are answered
-    together: CLIP and the model take little longer for some than for one.
-    """
-
-    def __init__(self) -> None:
-        self.thread = ThreadPoolExecutor(1, "model")
-        self.turn = asyncio.Lock()
-        self.waiting: list[Waiting[Any]] = []
-
-    async def result(self, request: Request, make: Callable[..., T], *given: object) -> T:
-        """Return what `make` returns for `given`.
-
-        Raises:
-            ClientDisconnect: the client left before its turn came, so the work was not done. It
-                would make those who are still there wait.
-        """
-        async with self.turn:
-            if await _has_left(request):
-                raise ClientDisconnect
-            return await self._run(make, *given)
-
-    async def of_picture(self, request: Request, make: Made[T], model: Served, body: bytes) -> T:
-        """Return what `make` returns for a picture, alone or with others that wait.
-
-        Raises:
-            ClientDisconnect: as above.
-            HTTPException: too many wait, or there is no answer to this picture.
-        """
-        if len(self.waiting) >= MOST_WAITING:
-            raise _too_busy()
-        mine = Waiting(request, make, body)
-        self.waiting.append(mine)
-        try:
-            async with self.turn:
-                while mine.outcome is None:
-                    await self._answer_first(make, model)
-        finally:
-            self.waiting.remove(mine)
-        if isinstance(mine.outcome, Exception):
-            raise mine.outcome
-        return mine.outcome
-
-    async def _answer_first(self, make: Made[Any], model: Served) -> None:
-        """Answer the first of the pictures that wait for this."""
-        wanted = [each for each in self.waiting if each.outcome is None and each.make is make]
-        there = []
-        for each in wanted[:BATCH]:
-            if await _has_left(each.request):
-                each.outcome = ClientDisconnect()
-            else:
-                there.append(each)
-        sent = [(each.request.headers.get("content-type", ""), each.body) for each in there]
-        outcomes = await self._run(answered, model, make, sent)
-        for each, outcome in zip(there, outcomes, strict=False):  # the others wait on
-            each.outcome = outcome
-
-    async def _run(self, make: Callable[..., T], *given: object) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self.thread, make, *given)
-
-
-async def _has_left(request: Request) -> bool:
-    """Whether a client has left. It may have sent more bytes before: each look reads some."""
-    for _ in range(LOOKS):
-        if await request.is_disconnected():
-            return True
-        await asyncio.sleep(0)
-    return False
-
-
-# -- middleware ------------------------------------------------------------------------------
-
-
-class Guard:
-    """Refuses other hosts, other sites and large bodies, and adds headers to every answer.
-
-    A page of another site could let its own name lead to this machine (DNS rebinding), and would
-    then be of the same site as this server. Its requests still carry that name: only addresses in
-    numbers, `localhost` and names that were allowed are answered. (starlette's
-    TrustedHostMiddleware knows no "any address in numbers", and splits IPv6 addresses.)
-    """
-
-    def __init__(self, app: ASGIApp, policy: str, names: Collection[str] = ()) -> None:
-        self.app = app
-        self.headers = {**HEADERS, "Content-Security-Policy": f"{policy}; frame-ancestors 'none'"}
-        self.names = {"localhost", *(name.lower() for name in names)}
-        self.held = 0  # bytes of the bodies of requests that are being answered
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-
-        async def send_in_pieces(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(self.headers)
-            elif message["type"] == "http.response.body":
-                body, more = memoryview(message.get("body", b"")), message.get("more_body", False)
-                own = len(body) if scope["path"].startswith("/api/") else 0  # the page is shared
-                self.held += own
-                try:
-                    while len(body) > PIECE:
-                        piece, body = body[:PIECE], body[PIECE:]
-                        await send({"type": message["type"], "body": piece, "more_body": True})
-                    await send({"type": message["type"], "body": body, "more_body": more})
-                finally:
-                    self.held -= own
-                return
-            await send(message)
-
-        most = MAX_BYTES if scope["path"] in (PICTURES, PREDICT) else MAX_JSON_BYTES
-        refusal = self._refusal(Headers(scope=scope), most)
-        if refusal is not None:
-            answer = JSONResponse({"error": refusal.detail}, refusal.status_code, refusal.headers)
-            await answer(scope, receive, send_in_pieces)
-            return
-        body = _Body(self, receive, most)
-        try:
-            await self.app(scope, body.receive, send_in_pieces)
-        finally:
-            self.held -= body.taken
-
-    def _refusal(self, headers: Headers, most: int) -> HTTPException | None:
-        host = headers.get("host", "")
-        if not self._is_known(host):
-            return HTTPException(
-                421,
-                f"This server is not called {host[:100]!r}; start it with --allow and that name.",
-            )
-        origin = headers.get("origin")
-        if origin is not None and origin.partition("://")[2].lower() != host.lower():
-            return HTTPException(403, "The request comes from a page of another site.")
-        if self.held > MAX_BYTES_AT_ONCE:
-            return _too_busy()
-        if len(headers.get("content-type", "")) > MAX_TYPE:
-            return HTTPException(400, f"The type of what is sent has over {MAX_TYPE} characters.")
-        length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > most:
-            return _too_large(most)
-        return None
-
-    def _is_known(self, host: str) -> bool:
-        try:
-            parts = urlsplit(f"//{host}")
-            name = parts.hostname
-            if name is None or parts.netloc != host or "@" in host:
-                return False
-            return name in self.names or bool(ipaddress.ip_address(name))
-        except ValueError:
-            return False
-
-
-class _Body:
-    """The body of a request, as long as it keeps to the limits; its length may be unknown."""
-
-    def __init__(self, guard: Guard, receive: Receive, most: int) -> None:
-        self.guard = guard
-        self.source = receive
-        self.most = most
-        self.taken = 0
-        self.whole = False
-        self.ends = asyncio.get_running_loop().time() + BODY_SECONDS
-
-    async def receive(self) -> Message:
-        """Return the next part; after the last one, that the client has left."""
-        if self.whole:
-            return await self.source()
-        try:
-            async with asyncio.timeout_at(self.ends):
-                message: Any = await self.source()
-        except TimeoutError as error:
-            reason = f"The request took longer than {BODY_SECONDS:.0f} seconds to arrive."
-            raise HTTPException(408, reason, {"Connection": "close"}) from error
-        size = len(message.get("body", b""))
-        self.taken += size
-        self.guard.held += size
-        self.whole = not message.get("more_body", False)
-        if self.taken > self.most:
-            raise _too_large(self.most)
-        if self.guard.held > MAX_BYTES_AT_ONCE:
-            raise _too_busy()
-        return message
 
 
 # -- the server in action --------------------------------------------------------------------

@@ -28,7 +28,7 @@ QUOTED = 80
 # What helps a model whose thoughts leave no room for an answer.
 LET_IT_ANSWER = (
     "a model that thinks first must have that turned off (on most servers reasoning_effort=none) "
-    "or more room (max_tokens=4000), by --llm-option, --answerer-option or openai.extra"
+    "or more room (max_tokens=4000), by --llm-option or openai.extra"
 )
 ASK_ANOTHER = "take another language model, or a larger one"
 

@@ -157,7 +157,7 @@ def earned_on(images: InMemorySet, ways_to_ask: WaysToAsk) -> Earned:
     if not all(found):
         return Earned(UNTRIED)
     without, *with_draft = (Tried.mean(each) for each in zip(*found, strict=True))
-    return earned(without, with_draft, LADDER)
+    return earned(without, with_draft)
 
 
 def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Tried]:
@@ -172,7 +172,7 @@ def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Trie
     return [Tried.joined(each).sorted(order) for each in zip(*found, strict=True)]
 
 
-def earned(without: Tried, tried: Sequence[Tried], ladder: Sequence[TextWeights]) -> Earned:
+def earned(without: Tried, tried: Sequence[Tried]) -> Earned:
     """Return the weights under which most yes fit, of those that cost little accuracy.
 
     A cost is the larger of two means, which chance makes larger than they are. Of weights under
@@ -181,7 +181,6 @@ def earned(without: Tried, tried: Sequence[Tried], ladder: Sequence[TextWeights]
     Args:
         without: the draft.
         tried: with it, by the weights of the ladder; on the same images.
-        ladder: the weights, the mildest first.
     """
     losses = [(without.right - each.right).double().mean(dim=0) for each in tried]
     costs = [float(each.max()) for each in losses]
@@ -191,7 +190,7 @@ def earned(without: Tried, tried: Sequence[Tried], ladder: Sequence[TextWeights]
     most = max(tried[place].fits for place in cheap)
     fitting = [place for place in cheap if tried[place].fits >= most - EQUAL]
     best = min(fitting, key=costs.__getitem__)
-    return Earned(ladder[best], costs[best], (tried[0].fits, tried[best].fits))
+    return Earned(LADDER[best], costs[best], (tried[0].fits, tried[best].fits))
 
 
 def tried(asked: Asked) -> Tried:

@@ -1,16 +1,8 @@
 """What a source of questions is: it chooses questions, and says how rows answer them.
 
-A source of your own is a class with one method:
-
-    class Features(QuestionSource):
-        of_tables = True
-
-        def choose(self, data, wishes, seed):
-            rule = ...  # an AnswerRule: which answer each row gives to each question
-            return Questions(["can it fly", "does it swim"], rule)
-
-`InformationPursuitClassifier(Features())` then fits, explains and saves as with any other. A rule
-of your own has a `kind`, by which saved models name it.
+A source of your own is a class with one method, `choose` (docs/contributing.md has one). It then
+fits, explains and saves as any other. A rule of your own has a `kind`, by which saved models name
+it.
 """
 
 from __future__ import annotations

@@ -12,14 +12,11 @@ from infopursuit.datasets.matrix import Matrix
 from infopursuit.pursuit.answers.gain import entropy, information_gain
 from infopursuit.pursuit.answers.moments import ClassMoments, class_moments
 from infopursuit.pursuit.answers.table import (
-    LEAST,
     LEAST_OF_MANY,
-    MOST,
     AnswerTable,
     answer_probabilities,
     count_yes,
     threshold_rates,
-    yes_rates,
 )
 from infopursuit.pursuit.answers.thresholds import fit_thresholds
 from tests.pursuit.answers.drawn import drawn, unit
@@ -66,13 +63,6 @@ def test_between_two_levels_an_answer_is_one_of_them_or_the_other(
     torch.testing.assert_close(of.log_likelihood_of(torch.arange(K), given[0]), expected)
     mask = torch.ones(1, K).double()
     torch.testing.assert_close(of.evidence(given, mask)[0], of.log_prior + expected.sum(dim=0))
-
-
-def test_rates_are_frequencies_drawn_towards_a_half_and_never_certain() -> None:
-    yes, totals = torch.tensor([[3.0], [0.0]]), torch.tensor([[4.0], [2.0]])
-    assert yes_rates(yes, totals).tolist() == [[pytest.approx(4 / 6)], [0.25]]
-    many = yes_rates(torch.tensor([[0.0], [1e6]]), torch.tensor([[1e6], [1e6]]))
-    assert many.tolist() == [[pytest.approx(LEAST)], [pytest.approx(MOST)]]
 
 
 @pytest.mark.parametrize("seed", range(5))

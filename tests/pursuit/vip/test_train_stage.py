@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +11,7 @@ from torch.nn.functional import normalize
 
 from infopursuit import load
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import file_sha256, write_text_list
-from infopursuit.core.stage import RowCounts
+from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
     read_table,
@@ -21,82 +19,18 @@ from infopursuit.core.tables import (
 )
 from infopursuit.datasets.labelled_images import hold_out, load_images
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pipeline.params import Params
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from tests.pursuit.vip.stage_world import (
     CLASSES,
     IMAGES,
-    KNOWLEDGE,
-    SOURCES,
-    UNIVERSE,
     WIDTH,
     write_concepts,
     write_words,
 )
 from tests.pursuit.vip.stage_world import params as params
 from tests.stage_scripts import stage
-
-
-def log(name: str) -> list[dict[str, str]]:
-    with Path(f"artifacts/training/{name}.csv").open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
-
-
-def test_naive_bayes_is_fitted_without_updates(params: Params) -> None:
-    assert stage("train")(params, "menagerie", "llm", "naive_bayes", 0) == RowCounts(80, 1)
-    model = load("artifacts/models/menagerie-llm-naive_bayes-0")
-    assert isinstance(model, InformationPursuitClassifier)
-    assert model.queries_ == tuple(f"concept {row}" for row in range(6))
-    assert list(model.classes_) == CLASSES
-    facts = model.provenance_
-    assert facts["settings"] == {
-        "method": "naive_bayes",
-        "knowledge": True,
-        "leakage": 1.0,
-        "rates": "counted",
-        "validation_fraction": 0.1,
-        "select_on": "held_out",
-    }
-    assert facts["sources"] == {f"concept {row}": SOURCES.get(row, "concept") for row in range(6)}
-    assert (facts["init"], facts["method"], facts["seed"], facts["budget"]) == (
-        "llm", "naive_bayes", 0, 6,
-    )  # fmt: skip
-    assert facts["inputs"] == {
-        "universe": file_sha256(UNIVERSE),
-        "images": file_sha256(IMAGES),
-        "initial": file_sha256("artifacts/initial/menagerie-llm-0.txt"),
-        "knowledge": file_sha256(KNOWLEDGE),
-    }
-    assert facts["held_out_images"] == 8
-    row = log("menagerie-llm-naive_bayes-0")[0]
-    assert (row["updates"], row["distinct_queries"]) == ("0", "6")
-    assert float(row["validation_auc"]) == pytest.approx(facts["selected"]["validation_auc"])
-
-
-@pytest.mark.parametrize("method", ["alternating", "threshold", "free_queries"])
-def test_variational_methods_train_the_networks_of_their_settings(
-    params: Params, method: str
-) -> None:
-    rows = stage("train")(params, "menagerie", "llm", method, 0)
-    name = f"menagerie-llm-{method}-0"
-    model = load(f"artifacts/models/{name}")
-    assert isinstance(model, VariationalInformationPursuit)
-    assert (tuple(model.hidden), model.random_updates, model.batch_size) == ((16, 8), 6, 16)
-    assert list(model.classes_) == CLASSES
-    settings = params.method(method, "menagerie")
-    chosen = model.provenance_["settings"]
-    assert chosen["method"] == "variational"
-    assert chosen["dictionary"] == getattr(settings, "dictionary", None)
-    assert rows == RowCounts(80, len(log(name)))
-    assert log(name)[-1]["updates"] == "10"
-    assert set(model.provenance_["evolution"]) == {"initial", "midway", "final"}
-    if method == "threshold":
-        assert model.provenance_["evolution"]["final"] == [f"concept {row}" for row in range(6)]
-    assert isinstance(model.pursuit_.rule, ThresholdAnswers) is (method == "threshold")
-    assert not list(Path(".scratch").rglob("*.pt"))
 
 
 def test_the_control_replaces_the_dictionary_and_nothing_else(params: Params) -> None:

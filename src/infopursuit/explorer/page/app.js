@@ -4,7 +4,7 @@
 import { announce, button, h, inRow } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
-import { PayloadError, answersOf } from "./payload.js";
+import { answersOf } from "./payload.js";
 import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
@@ -64,23 +64,22 @@ export class App {
   }
 
   /** Reads the answers of rows of images when they are first needed.
-   * @param {string} packed @param {number} rows @param {string} where */
-  reader(packed, rows, where) {
+   * @param {string} packed @param {number} rows */
+  reader(packed, rows) {
     /** @type {Float32Array | null} */
     let values = null;
-    return () => (values ??= answersOf(packed, this.model, rows, where));
+    return () => (values ??= answersOf(packed, this.model, rows));
   }
 
   /** @param {Picture} picture @param {Split} split @returns {Image} */
   imageOf({ id, label, thumbnail, packed, places }, split) {
-    const answers = this.reader(packed, 1, `the answers of ${id}`);
-    return { id, label, thumbnail, split, answers, places };
+    return { id, label, thumbnail, split, answers: this.reader(packed, 1), places };
   }
 
   /** @returns {Image[]} */
   scoredImages() {
     const { labels, packed } = this.payload.scored;
-    const all = this.reader(packed, labels.length, "images.scored.answers");
+    const all = this.reader(packed, labels.length);
     return Array.from(labels, (label, row) => ({
       id: `more-${row + 1}`,
       label,
@@ -293,7 +292,6 @@ export class App {
    * @param {() => void} [again] what to try again */
   complain(error, again) {
     if (error instanceof ServerError) this.notify(error.message, again);
-    else if (error instanceof PayloadError) this.notify(error.message);
     else {
       this.notify(`Something in this page failed: ${String(error)}`);
       throw error;

@@ -50,7 +50,7 @@ export async function sendPicture(file) {
     body: file,
     headers: { "Content-Type": file.type || "application/octet-stream" },
   });
-  return pictureOf({ label: null, ...content }, "the server's answer");
+  return pictureOf(content);
 }
 
 /**
