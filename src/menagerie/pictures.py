@@ -1,86 +1,73 @@
-"""Draws the labelled pictures, and says what the table of their attributes holds."""
+"""The pictures of the embedded world: how git keeps them, and how they become what was drawn."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, NamedTuple
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from jaxtyping import UInt8
+from PIL import Image
 
-from infopursuit.core.tables import TableSchema
-from menagerie.drawing import render, to_png
-from menagerie.processes import draw_all
-from menagerie.scenes import ATTRIBUTE_NAMES, scene_for
-from menagerie.species import CLASS_NAMES
+from infopursuit.core.files import read_text_list
+from infopursuit.core.tables import TableSchema, read_table
 
-TRUTH_COLUMNS = tuple(pa.field(name, pa.bool_(), nullable=False) for name in ATTRIBUTE_NAMES)
-ATTRIBUTES = TableSchema(
-    "the truth of every attribute of every picture, and whether its composition is a new one",
-    (
-        pa.field("id", pa.string(), nullable=False),
-        *TRUTH_COLUMNS,
-        pa.field("new_composition", pa.bool_(), nullable=False),
+HOME = Path("stages/menagerie")
+TABLE = HOME / "pictures.parquet"
+SIDE = 64
+TEXT, NUMBER = pa.string(), pa.float64()
+PICTURES = TableSchema(
+    "the pictures of the embedded world: class, light and noise of each",
+    tuple(
+        pa.field(name, kind, nullable=False)
+        for name, kind in (
+            ("id", TEXT),
+            ("split", TEXT),
+            ("class_name", TEXT),
+            ("light", NUMBER),
+            ("noise", NUMBER),
+            ("noise_seed", pa.uint64()),
+        )
     ),
 )
 
 
-class Picture(NamedTuple):
-    """One picture of a set.
+def unpacked(home: Path = HOME) -> dict[str, list[Any]]:
+    """Return the columns of `core.tables.IMAGES` with all pictures as PNG, as they were drawn.
 
-    Attributes:
-        label: number of its class.
-        png: the picture.
-        truth: of every attribute, in the order of ATTRIBUTE_NAMES.
-        is_new: whether its composition is one that no training picture has.
+    Noise cannot be compressed: git keeps the pictures without it, and the seed of each one's noise.
     """
-
-    label: int
-    png: bytes
-    truth: tuple[bool, ...]
-    is_new: bool
-
-
-def draw_picture(index: int, seed: int, purpose: str, size: int) -> Picture:
-    """Draw picture number `index` of a set."""
-    scene, rng = scene_for(seed, purpose, index)
-    return Picture(
-        label=index % len(CLASS_NAMES),
-        png=to_png(render(scene, rng, size)),
-        truth=tuple(scene.truth.values()),
-        is_new=scene.is_new,
-    )
+    names = read_text_list(home / "classes.txt")
+    sheets = {name: _sheet(home / "pictures" / f"{name}.webp") for name in names}
+    rows = read_table(home / TABLE.name, PICTURES).to_pylist()
+    return {
+        "id": [row["id"] for row in rows],
+        "split": [row["split"] for row in rows],
+        "label": [names.index(row["class_name"]) for row in rows],
+        "class_name": [row["class_name"] for row in rows],
+        "image": [
+            _png(next(sheets[row["class_name"]]), row["light"], row["noise"], row["noise_seed"])
+            for row in rows
+        ],
+    }
 
 
-def draw_pictures(count: int, seed: int, purpose: str, size: int, workers: int) -> list[Picture]:
-    """Draw the first `count` pictures of a set, classes in turn.
-
-    The result depends on neither the number of workers nor on pictures of other numbers: a larger
-    count begins with the pictures of a smaller one.
-    """
-    draw = partial(draw_picture, seed=seed, purpose=purpose, size=size)
-    return draw_all(draw, count, workers, purpose)
+def _sheet(path: Path) -> Iterator[UInt8[np.ndarray, "64 64 3"]]:
+    """Yield the pictures of one class, which lie side by side in rows."""
+    with Image.open(path) as image:
+        pixels = np.asarray(image.convert("RGB"))
+    for row in np.split(pixels, len(pixels) // SIDE):
+        yield from np.split(row, row.shape[1] // SIDE, axis=1)
 
 
-def image_columns(pictures: dict[str, list[Picture]]) -> dict[str, list[Any]]:
-    """Columns of images.parquet for the pictures of each split, in the order of the splits."""
-    rows = [
-        (f"{split}-{index:05d}", split, picture.label, CLASS_NAMES[picture.label], picture.png)
-        for split, drawn in pictures.items()
-        for index, picture in enumerate(drawn)
-    ]
-    names = ("id", "split", "label", "class_name", "image")
-    return {name: [row[column] for row in rows] for column, name in enumerate(names)}
-
-
-def attribute_columns(pictures: dict[str, list[Picture]]) -> dict[str, list[Any]]:
-    """Columns of attributes.parquet, rows as in `image_columns`."""
-    everything = [
-        (f"{split}-{index:05d}", picture)
-        for split, drawn in pictures.items()
-        for index, picture in enumerate(drawn)
-    ]
-    columns: dict[str, list[Any]] = {"id": [name for name, _ in everything]}
-    for number, attribute in enumerate(ATTRIBUTE_NAMES):
-        columns[attribute] = [picture.truth[number] for _, picture in everything]
-    columns["new_composition"] = [picture.is_new for _, picture in everything]
-    return columns
+def _png(pixels: UInt8[np.ndarray, "64 64 3"], light: float, noise: float, seed: int) -> bytes:
+    """Encode a picture with its light and the noise of its camera."""
+    chance = np.random.Generator(np.random.PCG64(seed))
+    drawn = chance.standard_normal(pixels.shape, dtype=np.float32)
+    lit = pixels.astype(np.float32) * light + noise * drawn
+    buffer = io.BytesIO()
+    Image.fromarray(np.clip(lit, 0, 255).astype(np.uint8)).save(buffer, "PNG", compress_level=6)
+    return buffer.getvalue()

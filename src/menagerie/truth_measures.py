@@ -1,4 +1,4 @@
-"""How true a rule's answers are, on single pictures and on pairs that differ in one thing."""
+"""How true a rule's answers are on the pictures of the embedded world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.evaluation.agreement import (
-    NOT_SURE,
     QUERY_SHARES,
     AnswerCounts,
     claim_measures,
@@ -24,8 +23,6 @@ from infopursuit_study.evaluation.agreement import (
     mean_shares,
 )
 from infopursuit_study.meaning.measures import rule_of_texts
-from menagerie.counterfactuals import SwitchedPairs
-from menagerie.switch_measures import SwitchMeasures, switch_measures
 from menagerie.truths import CLAIMS
 
 QUERY_COLUMNS = ("of", "query", "attribute", "holds", *QUERY_SHARES)
@@ -37,13 +34,6 @@ class ClaimsOfRule(NamedTuple):
     queries: list[str]
     places: list[int]
     rule: AnswerRule
-
-
-class TruthMeasures(NamedTuple):
-    """The answers counted by query, and what happens in pairs by switched attribute."""
-
-    by_query: AnswerCounts
-    pairs: dict[str, SwitchMeasures]
 
 
 def claims_of(rule: AnswerRule, queries: Sequence[str]) -> ClaimsOfRule:
@@ -80,38 +70,17 @@ def rule_of_all_phrases(
     return texts, rule_of_texts(rule, universe, texts, train, table)
 
 
-def truth_measures(
-    of: ClaimsOfRule,
-    images: Float[Tensor, "n d"],
-    truth: Bool[np.ndarray, "n q"],
-    pairs: SwitchedPairs,
-    pair_images: Float[Tensor, "p d"],
-) -> TruthMeasures:
-    """Measure answers to q claims.
-
-    An answer that moves without crossing "not sure" stays the same: a soft 0.6 is as much a yes as
-    a soft 0.9.
-
-    Args:
-        of: the claims.
-        images: unit norm.
-        truth: whether each claim is true of each image.
-        pairs: switched pairs.
-        pair_images: their embeddings, unit norm.
-    """
+def count_claims(
+    of: ClaimsOfRule, images: Float[Tensor, "n d"], truth: Bool[np.ndarray, "n q"]
+) -> AnswerCounts:
+    """Count the answers to q claims by whether each claim is true of each image, unit norm."""
     device = next(iter(of.rule.tensors().values())).device
     answers = of.rule.answers(images.to(device))[:, of.places].cpu().numpy()
-    scores = of.rule.scores(pair_images.to(device))
-    of_pairs = np.sign(of.rule.of_scores(scores)[:, of.places].cpu().numpy() - NOT_SURE)
-    claims = [CLAIMS[query] for query in of.queries]
-    return TruthMeasures(
-        count_answers(answers, truth),
-        switch_measures(pairs, claims, scores[:, of.places].cpu().numpy(), of_pairs),
-    )
+    return count_answers(answers, truth)
 
 
 def query_rows(
-    named: Mapping[str, ClaimsOfRule], measured: Mapping[str, TruthMeasures]
+    named: Mapping[str, ClaimsOfRule], counted: Mapping[str, AnswerCounts]
 ) -> list[tuple[Any, ...]]:
     """Return a row of `QUERY_COLUMNS` for each query of each rule, by the name of the rule."""
     return [
@@ -119,25 +88,15 @@ def query_rows(
         for of, claims in named.items()
         for query, *shares in zip(
             claims.queries,
-            *(measured[of].by_query.shares[share] for share in QUERY_SHARES.values()),
+            *(counted[of].shares[share] for share in QUERY_SHARES.values()),
             strict=True,
         )
     ]
 
 
-def truth_metrics(dictionary: TruthMeasures, phrases: TruthMeasures) -> dict[str, Any]:
-    """Return all figures of both: means over queries flat, the others nested."""
-    return {
-        **mean_shares(dictionary.by_query, "dictionary"),
-        **mean_shares(phrases.by_query, "phrases"),
-        "answers": {
-            "dictionary": claim_measures(dictionary.by_query),
-            "phrases": claim_measures(phrases.by_query),
-        },
-        "pairs": _plain(phrases.pairs),
-        "dictionary_pairs": _plain(dictionary.pairs),
+def truth_metrics(counted: Mapping[str, AnswerCounts]) -> dict[str, Any]:
+    """Return all figures by the name of the rule: means over queries flat, the others nested."""
+    means = {
+        key: value for of, each in counted.items() for key, value in mean_shares(each, of).items()
     }
-
-
-def _plain(pairs: dict[str, SwitchMeasures]) -> dict[str, dict[str, Any]]:
-    return {attribute: measures._asdict() for attribute, measures in pairs.items()}
+    return {**means, "answers": {of: claim_measures(each) for of, each in counted.items()}}

@@ -1,8 +1,8 @@
 """Which phrases plainly name an attribute of a picture, so that an answer to them can be wrong.
 
-The embedded world knows what is in each of its pictures (`scenes.Scene.truth`). A phrase is listed
-where a person who sees the picture would answer it by that attribute alone: "striped body" is, a
-"striped tail" is not, nor are "trees in background", which stand in every forest too.
+The embedded world knows what is in each of its pictures (`pictures.TABLE`). A phrase is listed in
+claims.csv where a person who sees the picture would answer it by that attribute alone: "striped
+body" is, a "striped tail" is not, nor are "trees in background", which stand in every forest too.
 """
 
 from __future__ import annotations
@@ -12,83 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Bool
 
+from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import read_table
-from menagerie.pictures import ATTRIBUTES
-
-NAMED = {
-    "animal": "animal, living creature",
-    "mammal": "mammal",
-    "bird": "bird",
-    "vehicle": "vehicle",
-    "aircraft": "flying machine",
-    "striped": "striped body, striped coat, striped pattern, stripes on the body",
-    "spotted": "spotted body, spotted coat, spotted pattern, spots, spots on the body, "
-    "patchy coat, patchy pattern",
-    "red": "red body",
-    "orange": "orange body",
-    "yellow": "yellow body",
-    "green": "green body",
-    "blue": "blue body",
-    "white": "white body",
-    "black": "black body",
-    "gray": "gray body",
-    "four_legs": "four legs",
-    "two_legs": "two legs",
-    "wings": "wings, two wings",
-    "beak": "beak",
-    "tail": "tail",
-    "horns": "horns, horns on the head",
-    "trunk": "long trunk",
-    "tusks": "tusks, white tusks, sharp tusks",
-    "big_ears": "big ears, large ears, big floppy ears, large floppy ears",
-    "mane": "mane, mane on the neck, hair mane on neck",
-    "whiskers": "whiskers, long whiskers",
-    "long_neck": "long neck, very long neck",
-    "fins": "fins",
-    "two_wheels": "two wheels",
-    "four_wheels": "four wheels, four round wheels",
-    "wheels": "wheels, round wheels",
-    "windows": "glass windows",
-    "headlights": "headlights, headlight",
-    "handlebars": "handlebars",
-    "basket": "front basket, basket in front",
-    "propeller": "propeller, propeller on the nose",
-    "rotor": "rotor blades, rotor blades on top, long rotor blades",
-    "mast": "mast, tall mast",
-    "sail": "sail, triangular sail",
-    "flag": "small flag, flag on the mast",
-    "rider": "rider, rider on top, person riding, person riding on top",
-    "place_grass": "grassy field, green meadow, meadow",
-    "place_sand": "desert, desert sand, desert scene",
-    "place_snow": "snowy ground, snow on the ground, winter scene",
-    "place_forest": "forest, green forest, forest background",
-    "place_road": "road, paved road, gray road, road surface, paved surface",
-    "place_water": "water surface, open water",
-    "place_underwater": "underwater scene",
-    "clouds": "cloudy sky, cloudy weather",
-    "sun": "bright sun, sunny day",
-    "fog": "thick fog, hazy weather, misty weather, misty air, misty background, hazy background",
-    "night": "night scene, dark sky",
-    "sunset": "sunset, sunset sky, sunset light",
-    "mountains": "mountains in background, mountains in the background",
-    "fence": "fence, wooden fence",
-    "flowers": "wildflowers, wild flowers, colorful flowers",
-    "flying": "flying in the sky, flying high, flying object, high in the air, "
-    "high above the ground",
-    "partly_hidden": "partly hidden object",
-    "close_up": "close up view, close view, large object in frame",
-    "far_away": "far away object, small distant shape, small object far away",
-}
-# The attributes whose absence these phrases name.
-DENIED = {
-    "wheels": "no wheels, no wheels visible",
-    "wings": "no wings",
-    "windows": "no windows",
-    "rider": "no rider",
-}
+from infopursuit.core.tables import TableSchema, read_table
 
 
 class Claim(NamedTuple):
@@ -98,16 +27,18 @@ class Claim(NamedTuple):
     holds: bool
 
 
-def _claims() -> dict[str, Claim]:
-    return {
-        phrase: Claim(attribute, holds)
-        for holds, lines in ((True, NAMED), (False, DENIED))
-        for attribute, line in lines.items()
-        for phrase in line.split(", ")
-    }
-
-
-CLAIMS = _claims()
+CLAIMS = {
+    phrase: Claim(attribute, holds == "yes")
+    for phrase, attribute, holds in read_csv_table(Path(__file__).with_name("claims.csv")).rows
+}
+_NAMED = sorted({claim.attribute for claim in CLAIMS.values()})
+ATTRIBUTES = TableSchema(
+    "the truth of every attribute of every picture",
+    (
+        pa.field("id", pa.string(), nullable=False),
+        *(pa.field(name, pa.bool_(), nullable=False) for name in _NAMED),
+    ),
+)
 
 
 def claims_truth(
@@ -116,7 +47,7 @@ def claims_truth(
     """Whether each of q claims is true of each of n pictures.
 
     Args:
-        path: the table of attributes that was written with the pictures.
+        path: the table of the pictures.
         ids: of the pictures.
         claims: what is said of them.
 

@@ -15,15 +15,12 @@ import torch
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images, load_training
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.run_settings import ExplainSettings
 from infopursuit_study.evaluation.files import write_json
-from menagerie.counterfactuals import load_pairs
-from menagerie.embedded_pairs import load_pair_embeddings
 from menagerie.first_questions import (
     ASKED_COLUMNS,
     PICTURES,
@@ -32,12 +29,13 @@ from menagerie.first_questions import (
     first_questions,
     spread_sample,
 )
+from menagerie.pictures import TABLE
 from menagerie.truth_measures import (
     QUERY_COLUMNS,
     claims_of,
+    count_claims,
     query_rows,
     rule_of_all_phrases,
-    truth_measures,
     truth_metrics,
 )
 from menagerie.truths import CLAIMS, claims_truth
@@ -53,14 +51,10 @@ class Settings(Section):
 def main(settings: Settings, dataset: str, init: str, method: str, seed: int) -> RowCounts:
     name = RunName(dataset, init, method, seed)
     images_path = paths.images(dataset)
-    pairs_path = paths.images(dataset, "pairs")
-    check_same_space(images_path, pairs_path)
     model = load_fitted(paths.model(name), device=settings.compute.torch_device())
     test = load_images(images_path, "test")
     trained_with = RunProvenance.of(model.provenance_)
     train, _ = load_training(images_path, trained_with.validation_fraction, seed)
-    pairs = load_pairs(paths.COUNTERFACTUALS)
-    pair_images = load_pair_embeddings(pairs_path, paths.COUNTERFACTUALS)
     pursuit, stop = model.pursuit_, settings.explain.stop
 
     table = paths.knowledge(dataset) if trained_with.knows else None
@@ -70,12 +64,11 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         "phrases": claims_of(rule, phrases),
     }
     truths = {
-        of: claims_truth(paths.ATTRIBUTES, test.ids, [CLAIMS[query] for query in claims.queries])
+        of: claims_truth(TABLE, test.ids, [CLAIMS[query] for query in claims.queries])
         for of, claims in named.items()
     }
-    measured = {
-        of: truth_measures(claims, test.embeddings, truths[of], pairs, pair_images)
-        for of, claims in named.items()
+    counted = {
+        of: count_claims(claims, test.embeddings, truths[of]) for of, claims in named.items()
     }
 
     sample = spread_sample(test.labels.numpy(), PICTURES, seed)
@@ -86,13 +79,13 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     first_ten = first_question_measures(asked, queries, truth[sample])
     first_rows = asked_rows(asked, shown.ids, queries, truth[sample])
 
-    rows = query_rows(named, measured)
+    rows = query_rows(named, counted)
     write_json(
-        paths.evaluation(name, ".truth.json"), {**truth_metrics(**measured), "first_ten": first_ten}
+        paths.evaluation(name, ".truth.json"), {**truth_metrics(counted), "first_ten": first_ten}
     )
     write_csv(paths.evaluation(name, ".truth.csv"), QUERY_COLUMNS, rows)
     write_csv(paths.evaluation(name, ".first_ten.csv"), ASKED_COLUMNS, first_rows)
-    return RowCounts(read=len(test.ids) + len(pair_images), written=len(rows) + len(first_rows))
+    return RowCounts(read=len(test.ids), written=len(rows) + len(first_rows))
 
 
 if __name__ == "__main__":

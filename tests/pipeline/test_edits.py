@@ -14,7 +14,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_text_list, write_text_list
+from infopursuit.core.files import read_text_list
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.pipeline.check import check
 from infopursuit.pipeline.params import load_params
@@ -128,21 +128,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("world")
     for name in ("params", "src", "stages"):
         (folder / name).symlink_to(ROOT / name)
-    recorded = ROOT / PARAMS["language_model"]["recorded"]
-    asked = [
-        json.loads(line).get("variables", {})
-        for line in recorded.read_text(encoding="utf-8").split("\n")
-        if line
-    ]
-    captions = [
-        {"id": number, "caption": each["caption"]}
-        for number, each in enumerate(asked)
-        if "caption" in each
-    ]
-    [classes] = (each["classes"] for each in asked if "classes" in each)
-    made = folder / "artifacts/menagerie"
-    write_text_list(made / "classes.txt", classes)
-    (made / "captions.json").write_text(json.dumps({"annotations": captions}), encoding="utf-8")
+    classes = read_text_list(ROOT / "stages/menagerie/classes.txt")
     for name, text in {
         "caption.jinja": "Name what you see: {{ caption }}",
         "queries.jinja": "{{ k }} for {{ classes }}",

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from menagerie.species import CLASS_NAMES
-from tests.repro.world import World
+from tests.repro.world import ROOT, World
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -23,8 +22,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     """Return the small world after one run from nothing."""
     world = World(tmp_path_factory.mktemp("world"))
     world.shrink()
-    ran = world.repro()
-    assert "draw_menagerie" in ran
+    assert f"truth@{TABLE}" in world.repro()
     # The log of a first run has no warning.
     assert re.search(r"(?i)warn|error|deprecat|frozen|random(ly| weights)", world.log) is None
     # It ends with a table, a line for each run.
@@ -42,7 +40,6 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
         assert f"models/{run}/weights.safetensors" in files
         truth = json.loads(files[f"evaluation/{run}.truth.json"])
         assert truth["phrases_queries"] > 100
-        assert len(truth["pairs"]) == 12 + 1
         assert truth["first_ten"]["claims"] > 0
         meaning = json.loads(files[f"meaning/{run}.json"])
         assert meaning["sense"]["by"] == "knowledge", "no judge is given"
@@ -97,7 +94,8 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
 def test_an_edit_runs_what_it_touches_and_back_again_nothing(
     world: World, edits: dict, expected: set[str]
 ) -> None:
-    rows = "".join(f"{name},{int(name == 'zebra')}\n" for name in CLASS_NAMES)
+    names = (ROOT / "stages/menagerie/classes.txt").read_text(encoding="utf-8").split()
+    rows = "".join(f"{name},{int(name == 'zebra')}\n" for name in names)
     (world.folder / "judge.csv").write_text(f"class,four legs\n{rows}", encoding="utf-8")
     before = (world.folder / "params.yaml").read_bytes()
     world.edit(edits)
@@ -137,13 +135,12 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
         "read_dataset@menagerie",
         "embed_universe",
         "embed_images@menagerie",
-        "embed_pairs@menagerie",
         "initialize@menagerie-llm-0",
     ]
     stages += [f"{stage}@{LEARNED}" for stage in OF_A_RUN]
     stages += ["baselines@menagerie", "explore@menagerie", "report"]
-    # Two stages are in the pipeline of the embedded world.
-    home = {"embed_pairs": "stages/menagerie/dvc.yaml:", "truth": "stages/menagerie/dvc.yaml:"}
+    # One of them is in the pipeline of the embedded world.
+    home = {"truth": "stages/menagerie/dvc.yaml:"}
     targets = [home.get(stage.split("@")[0], "") + stage for stage in stages]
     assert world.repro("--force", "--single-item", *targets) == stages
     after = world.artifacts()

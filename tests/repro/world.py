@@ -12,6 +12,9 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from infopursuit.core.tables import IMAGES, write_table
+from menagerie.pictures import unpacked
+
 ROOT = Path(__file__).parents[2]
 KEY = tuple[str | int, ...]
 # The locks of the repository; a world has its own.
@@ -59,21 +62,16 @@ class World:
 
     def shrink(self) -> None:
         """Set few small pictures and few updates: everything real is run, only smaller."""
-        self.edit(
-            {
-                ("draw", "train_per_class"): 6,
-                ("draw", "test_per_class"): 3,
-                ("draw", "switched_pairs"): 2,
-                ("compute", "workers"): 1,
-                ("compute", "threads"): 1,
-            },
-            "stages/menagerie/params.yaml",
-        )
+        columns = unpacked(ROOT / "stages/menagerie")
+        rows = [*range(6 * 16), *range(2400, 2400 + 3 * 16)]  # of training, of test
+        few = {name: [values[row] for row in rows] for name, values in columns.items()}
+        write_table(self.folder / "few.parquet", IMAGES, few)
         networks = {"hidden": [24, 16], "random_updates": 40, "biased_updates": 40,
                     "validate_every": 20, "batch_size": 32}  # fmt: skip
         self.edit(
             {
                 ("run", "inits"): ["llm"],
+                ("datasets", "menagerie", "images"): "few.parquet",
                 **{
                     ("methods", method, key): value
                     for method in ("fixed", "alternating")

@@ -1,6 +1,6 @@
 """CLIP's two towers behind one small interface, wherever the weights came from.
 
-    clip = load_clip("artifacts/menagerie/clip", "auto")
+    clip = load_clip("stages/menagerie/clip", "auto")
     texts = clip.encode_texts(["a red bird", "four legs"])                 # (2, d), unit norm
     images = clip.encode_images(torch.stack([clip.preprocess(picture)]))   # (1, d), unit norm
 

@@ -1,6 +1,6 @@
 """Find the weights of a CLIP: a folder in open_clip's layout, a YAML file that pins them, a name.
 
-    find_clip_files("artifacts/menagerie/clip")
+    find_clip_files("stages/menagerie/clip")
     find_clip_files("params/clip/ViT-L-14-openai.yaml")
     find_clip_files(open_clip_model("ViT-B-32", "laion2b_s34b_b79k"))
     find_clip_files("hf-hub:laion/CLIP-ViT-B-32-laion2B-s34B-b79K")

@@ -14,10 +14,6 @@ QUERIES = ARTIFACTS / "queries"
 CLASSES = ARTIFACTS / "classes"
 KNOWLEDGE = ARTIFACTS / "knowledge"
 PEERS, BENCHMARK = ARTIFACTS / "peers", ARTIFACTS / "benchmark"
-# The embedded world, as it was drawn.
-MENAGERIE = ARTIFACTS / "menagerie"
-ATTRIBUTES = MENAGERIE / "attributes.parquet"
-COUNTERFACTUALS = MENAGERIE / "counterfactuals.parquet"
 # The texts of the universe, their embeddings, and those of its control.
 UNIVERSE_FOLDER = ARTIFACTS / "universe"
 TEXTS = UNIVERSE_FOLDER / "texts.parquet"

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together, whole
+from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together
 from infopursuit.pursuit.explanation import question
 from infopursuit_study.run_report.groups import Group
 from infopursuit_study.run_report.methods import WORDS
-from infopursuit_study.run_report.runs import Run
 
 NB = "\N{NO-BREAK SPACE}"
 COLUMNS = WORDS["columns"]
@@ -130,43 +129,6 @@ def false_rows(groups: Sequence[Group]) -> list[Row]:
             }
         )
     return rows
-
-
-def pairs_table(groups: Sequence[Group], shown: Run) -> Row | None:
-    """Tabulate pairs of pictures that differ in one attribute; None if no run measured them.
-
-    `rows` has a row for each group, `attributes` one for each attribute of the run shown. Of a row,
-    `phrases` has the order, change and steadiness of all phrases that name an attribute,
-    `dictionary` the number, change and steadiness of the dictionary's own queries.
-    """
-    measured = [group for group in groups if all("pairs" in run.truth for run in group.runs)]
-    if not measured:
-        return None
-    names = [name for name in shown.truth.get("pairs", {}) if name != "all"]
-    return {
-        "rows": [_pairs_row(group.runs, group.method, "all") for group in measured],
-        "attributes": [_pairs_row([shown], name.replace("_", " "), name) for name in names],
-    }
-
-
-def _pairs_row(runs: Sequence[Run], name: str, attribute: str) -> Row:
-    """Average over runs the pairs of one attribute, or of `all`."""
-
-    def mean(asked: str, key: str, write: Callable[[Any], str] = share) -> str:
-        values = [run.truth.get(asked, {}).get(attribute, {}).get(key) for run in runs]
-        return write(None if None in values else _mean(values))
-
-    return {
-        "init": runs[0].name.init,
-        "name": name,
-        "pairs": mean("pairs", "pairs", whole),
-        "phrases": tuple(mean("pairs", key) for key in ("order", "change", "steadiness")),
-        "dictionary": (
-            mean("dictionary_pairs", "queries", whole),
-            mean("dictionary_pairs", "change"),
-            mean("dictionary_pairs", "steadiness"),
-        ),
-    }
 
 
 def _mean(values: Sequence[int | float | None]) -> float | None:

@@ -120,7 +120,6 @@ def dataset_part(
         "meaning": meaning_tables.meaning_section(groups, shown.meaning),
         "people": meaning_tables.people_table(shown.meaning["people"]),
         "false_answers": meaning_tables.false_rows(groups),
-        "pairs": meaning_tables.pairs_table(groups, shown),
         "comparisons": comparisons(groups),
         "evolutions": tables.evolutions(results),
         "shown": shown,

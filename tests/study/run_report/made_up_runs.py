@@ -50,11 +50,6 @@ SKILL = {
 START = {"llm": 1.0, "random": 0.75, "medoids": 0.9, "informative": 1.1, "random_words": 0.4}
 FIRST_TEN = {"pictures": 10, "questions": 97, "no_claim": 12, "claims": 85, "false": 4,
              "not_sure": 5, "right": 0.95}  # fmt: skip
-SWITCHED = {
-    "all": {"pairs": 80, "queries": 5, "order": 0.93, "change": 0.71, "steadiness": 0.97},
-    "striped": {"pairs": 40, "queries": 3, "order": 0.95, "change": 0.8, "steadiness": 0.96},
-    "water": {"pairs": 40, "queries": 0, "order": None, "change": None, "steadiness": 0.98},
-}
 ANSWERS = {
     "phrases": {"precision_of_yes": 0.82, "recall_of_yes": 0.9, "right": 0.96, "answered": 0.7}
 }
@@ -84,8 +79,6 @@ NO_MEANING = {"truth": None, "sense": None, "explained": None}
 KNOWN = {
     "answers": ANSWERS,
     "first_ten": FIRST_TEN,
-    "pairs": SWITCHED,
-    "dictionary_pairs": SWITCHED,
 }
 VARIATIONAL = {
     "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",

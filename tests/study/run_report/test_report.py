@@ -126,7 +126,7 @@ def test_truth_and_meaning_are_shown_where_they_are_known(tmp_path, page):
     results = make_dataset(tmp_path, truth=True, known=KNOWN, meaning=MEANING)
     told = render_report([results], 20)
     known = (
-        "How many answers of an explanation are false?", "does the answer change?",
+        "How many answers of an explanation are false?",
         "yes that<br>are true", "80.0 (49.0 to 94.3) of 10", "62.5",
         "People agree in 75 % of 4 pairs",
     )  # fmt: skip
