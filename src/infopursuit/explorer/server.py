@@ -232,22 +232,14 @@ def server(
     async def get_payload() -> Response:
         return Response(written, media_type="application/json")
 
-    def sees() -> None:
-        if model.answer is None:
-            raise HTTPException(
-                409, "The CLIP of the model is not there; the server's log says why."
-            )
-
     @app.post(PICTURES, openapi_extra=PICTURE)
     async def post_picture(request: Request) -> Answers:
-        sees()
         return await _in_turn(thread, answers_of, model, await sent_picture(request))
 
     @app.post(PREDICT, openapi_extra=PICTURE_OR_FORM)
     async def post_prediction(
         request: Request, known: Texts = (), among: Texts = ()
     ) -> Predictions:
-        sees()
         body = await sent_picture(request)
         said = await _in_turn(thread, predicted, model, body, known, among)
         return Predictions(predictions={content.model.name: said})
@@ -307,7 +299,7 @@ def _check(request: Request) -> None:
         raise HTTPException(411, "The request does not say how long it is; expected its length.")
     most = MAX_BYTES if request.url.path in (PICTURES, PREDICT) else MAX_JSON_BYTES
     if int(headers.get("content-length", "0")) > most:
-        raise _too_large(most)
+        raise HTTPException(413, f"This is too large; expected at most {most // 10**6} MB.")
 
 
 def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExecutor) -> None:
@@ -392,7 +384,8 @@ def predicted(
 
 def _answered(model: Served, sent: bytes) -> tuple[Image.Image, Float[Tensor, "1 k"]]:
     """Return a picture and its answers; what a CLIP that fails says names paths: it is logged."""
-    assert model.answer is not None
+    if model.answer is None:
+        raise HTTPException(409, "The CLIP of the model is not there; the server's log says why.")
     picture = decoded(sent)
     try:
         return picture, model.answer([picture])
@@ -470,10 +463,6 @@ def decoded(content: bytes) -> Image.Image:
         raise HTTPException(413, f"The picture has far more pixels; {pixels}") from error
     except (UnreadableError, *DAMAGED) as error:
         raise HTTPException(422, "The picture is damaged; expected a whole file.") from error
-
-
-def _too_large(most: int) -> HTTPException:
-    return HTTPException(413, f"This is too large; expected at most {most // 10**6} MB.")
 
 
 # -- the server in action --------------------------------------------------------------------
