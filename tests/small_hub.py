@@ -1,7 +1,7 @@
-"""A Hugging Face hub on this machine, for its real client: what it asks of repositories of data.
+"""A Hugging Face hub on this machine, for its real client: what it asks of repositories.
 
 folder/datasets/OWNER/NAME/COMMIT/FILES and folder/models/OWNER/NAME/COMMIT/FILES; the last commit
-by name is `main`. Nothing is gated, and no file is so large that it lies elsewhere.
+by name is `main`. A commit with a file GATED is refused. No file lies elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, unquote
 
-REPOSITORY = r"/api/(datasets|models)/([^/]+/[^/]+)"
+REPOSITORY = r"/(?:api/)?(?:(datasets|models)/)?([^/]+/[^/]+)"
+ASKED = re.compile(rf"{REPOSITORY}(?:/(resolve|revision|tree|paths-info)/([^/]+)/?(.*))?")
 
 
 @contextmanager
@@ -61,64 +62,58 @@ class _Hub(BaseHTTPRequestHandler):
         with (self.folder / "asked.txt").open("a") as file:
             file.write(f"{self.path}\n")
 
+    def do_GET(self) -> None:
+        asked = ASKED.fullmatch(unquote(self.path.partition("?")[0]))
+        if asked is None:
+            return self._refuse("EntryNotFound")
+        kind, name, action, revision, path = asked.groups()
+        commits = sorted((self.folder / (kind or "models") / name).glob("*"))
+        if not commits:
+            return self._refuse("RepoNotFound")
+        commit = commits[-1] if revision in (None, "main") else commits[0].parent / revision
+        if not commit.is_dir():
+            return self._refuse("RevisionNotFound")
+        if (commit / "GATED").exists():
+            return self._refuse("GatedRepo", f"Access to model {name} is restricted", 403)
+        files = [each for each in sorted(commit.rglob("*")) if each.is_file()]
+        if action == "resolve":
+            if commit / path not in files:
+                return self._refuse("EntryNotFound")
+            content = (commit / path).read_bytes()
+            tag = {"ETag": f'"{_digest(content)}"', "X-Repo-Commit": commit.name}
+            return self._answer(content, 200, tag)
+        if action in ("tree", "paths-info"):
+            if action == "paths-info":
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                paths = json.loads(body)["paths"] if body[0] == "{" else parse_qs(body)["paths"]
+                found = [commit / each for each in paths if (commit / each).exists()]
+            elif (commit / path).is_dir():
+                deep = "recursive=true" in self.path.lower()
+                found = sorted((commit / path).rglob("*") if deep else (commit / path).iterdir())
+            else:
+                return self._refuse("EntryNotFound")
+            return self._answer([_entry(commit, each) for each in found])
+        names = [{"rfilename": each.relative_to(commit).as_posix()} for each in files]
+        about = {"id": name, "sha": commit.name, "tags": [], "private": False}
+        return self._answer({**about, "siblings": names, "cardData": {"license": "mit"}})
+
     def do_HEAD(self) -> None:
         self.do_GET()
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-        asked = re.fullmatch(rf"{REPOSITORY}/paths-info/(.+)", unquote(self.path))
-        commit = asked and self._commit(asked[1], asked[2], asked[3])
-        if commit is None:
-            return self._refuse("RevisionNotFound")
-        paths = json.loads(body)["paths"] if body[0] == "{" else parse_qs(body)["paths"]
-        found = [_entry(commit, commit / each) for each in paths if (commit / each).exists()]
-        return self._answer(json.dumps(found).encode())
+        self.do_GET()
 
-    def do_GET(self) -> None:
-        path = unquote(self.path.partition("?")[0])
-        if asked := re.fullmatch(r"(/datasets)?/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
-            commit = self._commit("datasets" if asked[1] else "models", asked[2], asked[3])
-            if commit is None:
-                return self._refuse("RevisionNotFound")
-            if not (commit / asked[4]).is_file():
-                return self._refuse("EntryNotFound")
-            content = (commit / asked[4]).read_bytes()
-            tag = {"ETag": f'"{_digest(content)}"', "X-Repo-Commit": commit.name}
-            return self._answer(content, 200, tag)
-        if asked := re.fullmatch(rf"{REPOSITORY}(/(revision|tree)/([^/]+)(/.*)?)?", path):
-            commit = self._commit(asked[1], asked[2], asked[5] or "main")
-            if commit is None:
-                return self._refuse("RepoNotFound")
-            if asked[4] != "tree":
-                names = [each.relative_to(commit).as_posix() for each in commit.rglob("*.*")]
-                about = {"id": asked[2], "sha": commit.name, "tags": [], "private": False}
-                about["siblings"] = [{"rfilename": name} for name in names]
-                about["cardData"] = {"license": "mit"}
-                return self._answer(json.dumps(about).encode())
-            folder = commit / (asked[6] or "/")[1:]
-            if not folder.is_dir():
-                return self._refuse("EntryNotFound")
-            deep = "recursive=true" in self.path.lower()
-            listed = sorted(folder.rglob("*") if deep else folder.iterdir())
-            return self._answer(json.dumps([_entry(commit, each) for each in listed]).encode())
-        return self._refuse("EntryNotFound")
+    def _refuse(self, code: str, message: str = "not found", status: int = 404) -> None:
+        self._answer(b"", status, {"X-Error-Code": code, "X-Error-Message": message})
 
-    def _commit(self, kind: str, name: str, revision: str) -> Path | None:
-        commits = sorted((self.folder / kind / name).glob("*"))
-        if revision == "main":
-            return commits[-1] if commits else None
-        return next((each for each in commits if each.name == revision), None)
-
-    def _refuse(self, code: str) -> None:
-        self._answer(b"{}", 404, {"X-Error-Code": code, "X-Error-Message": "not found"})
-
-    def _answer(self, content: bytes, status: int = 200, headers: Any = None) -> None:
+    def _answer(self, content: Any, status: int = 200, headers: Any = None) -> None:
+        body = content if isinstance(content, bytes) else json.dumps(content).encode()
         self.send_response(status)
-        for name, value in {**(headers or {}), "Content-Length": str(len(content))}.items():
+        for name, value in {**(headers or {}), "Content-Length": str(len(body))}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command != "HEAD":
-            self.wfile.write(content)
+            self.wfile.write(body)
 
 
 def _entry(commit: Path, path: Path) -> dict[str, Any]:
@@ -130,4 +125,4 @@ def _entry(commit: Path, path: Path) -> dict[str, Any]:
 
 
 def _digest(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+    return hashlib.sha256(content).hexdigest()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -59,25 +57,6 @@ def write_tiny_clip(folder: Path) -> None:
         torch.manual_seed(0)
         model = open_clip.CLIP(**MODEL)
     save_file(model.state_dict(), folder / "open_clip_model.safetensors")
-
-
-def write_archive(state: dict[str, torch.Tensor], path: Path) -> str:
-    """Write nested modules that hold a state, like the archives of OpenAI; return the SHA-256."""
-    root = torch.nn.Module()
-    extras = {"input_resolution": torch.tensor(32), "vocab_size": torch.tensor(49408)}
-    for key, value in (state | extras).items():
-        *parents, name = key.split(".")
-        module = root
-        for part in parents:
-            if not hasattr(module, part):
-                module.add_module(part, torch.nn.Module())
-            module = getattr(module, part)
-        module.register_buffer(name, value)
-    path.parent.mkdir(parents=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)
-        torch.jit.save(torch.jit.script(root), path)
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_texts(path: Path, texts: list[str], clip: str | None = None) -> np.ndarray:

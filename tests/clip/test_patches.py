@@ -15,7 +15,7 @@ from open_clip.transform import image_transform
 from torch import Tensor
 from torch.nn import functional
 
-from infopursuit.clip.patches import METHODS, patch_embeddings
+from infopursuit.clip.patches import patch_embeddings
 from infopursuit.clip.towers import OpenClip, Preprocessing
 from infopursuit.core.errors import InputError
 from tests.clip.conftest import TEXT, VISION
@@ -69,13 +69,10 @@ def pictures(side: int, count: int = 2) -> Tensor:
 
 
 @pytest.mark.parametrize("name", TOWERS)
-@pytest.mark.parametrize("method", METHODS)
-def test_one_pass_embeds_pictures_as_always_and_patches_in_their_grid(
-    name: str, method: Any
-) -> None:
+def test_one_pass_embeds_pictures_as_always_and_patches_in_their_grid(name: str) -> None:
     make, side, grid = TOWERS[name]
     visual, images = make(), pictures(side)
-    found = patch_embeddings(visual, images, method)
+    found = patch_embeddings(visual, images)
     assert torch.equal(found.pictures, visual(images))
     assert found.patches.shape == (2, grid, grid, 16)
     norms = found.patches.norm(dim=-1)
@@ -104,17 +101,7 @@ def test_values_are_what_attention_gives_if_each_token_sees_itself_alone() -> No
     itself = torch.full((17, 17), -torch.inf).fill_diagonal_(0.0)
     alone = last.attention(last.ln_1(tokens), attn_mask=itself)[:, 1:]
     wanted = functional.normalize(visual.ln_post(alone) @ visual.proj, dim=-1)
-    found = patch_embeddings(visual, images, "values").patches
-    torch.testing.assert_close(found.flatten(1, 2), wanted)
-    # With keys for queries, attention is that of the method `keys`; the class token is left out.
-    width = last.attn.embed_dim
-    last.attn.in_proj_weight[:width] = last.attn.in_proj_weight[width : 2 * width]
-    last.attn.in_proj_bias[:width] = last.attn.in_proj_bias[width : 2 * width]
-    patches = torch.zeros(17, 17)
-    patches[:, 0] = -torch.inf
-    alike = last.attention(last.ln_1(tokens), attn_mask=patches)[:, 1:]
-    wanted = functional.normalize(visual.ln_post(alike) @ visual.proj, dim=-1)
-    found = patch_embeddings(visual, images, "keys").patches
+    found = patch_embeddings(visual, images).patches
     torch.testing.assert_close(found.flatten(1, 2), wanted)
 
 

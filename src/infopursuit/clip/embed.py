@@ -152,9 +152,7 @@ def embed_readable_pictures(
     if missing and known:
         kept.join()
     rows = [row for row, key in enumerate(keys) if key in embedding_of]
-    matrix = np.empty((len(rows), tower.width), dtype=np.float32)
-    for place, row in enumerate(rows):
-        matrix[place] = embedding_of[keys[row]]
+    matrix = _matrix([embedding_of[keys[row]] for row in rows], tower.width)
     rejected = {row: reasons[key] for row, key in enumerate(keys) if key in reasons}
     mapped = None
     if directions is not None:
@@ -271,7 +269,6 @@ def embed_texts(
     texts: Iterable[Any],
     batch_size: int = 64,
     progress: bool = True,
-    cache: bool = True,
 ) -> Float32[np.ndarray, "n d"]:
     """Embed texts, in their order; those that this CLIP embedded before come from the cache.
 
@@ -282,7 +279,6 @@ def embed_texts(
         texts: strings, in a list, an array or a column of a table.
         batch_size: texts of full length per batch of the tower.
         progress: whether to show a progress bar on a terminal.
-        cache: whether to use the cache.
 
     Returns:
         Rows of unit norm.
@@ -298,23 +294,24 @@ def embed_texts(
             raise InputError(f"texts: row {row} is {type(text).__name__}; expected a text")
     if not isinstance(clip, OpenClip):
         return clip.encode_texts(texts)
-    kept = EmbeddingCache(clip, "texts") if cache else None
-    embedding_of = kept.read(set(texts)) if kept else {}
+    kept = EmbeddingCache(clip, "texts")
+    embedding_of = kept.read(set(texts))
     missing = [text for text in dict.fromkeys(texts) if text not in embedding_of]
     with _progress_bar(len(missing), "texts", progress) as bar:
         for start in range(0, len(missing), BLOCK):
             block = missing[start : start + BLOCK]
             rows = clip.encode_texts(block, batch_size)
-            embedding_of.update(zip(block, rows, strict=True))
-            if kept:
-                kept.add(dict(zip(block, rows, strict=True)))
+            embedded = dict(zip(block, rows, strict=True))
+            embedding_of.update(embedded)
+            kept.add(embedded)
             bar.update(len(block))
-    if kept and missing:
+    if missing:
         kept.join()
-    matrix = np.empty((len(texts), clip.width), dtype=np.float32)
-    for row, text in enumerate(texts):
-        matrix[row] = embedding_of[text]
-    return matrix
+    return _matrix([embedding_of[text] for text in texts], clip.width)
+
+
+def _matrix(rows: list[np.ndarray], width: int) -> Float32[np.ndarray, "n d"]:
+    return np.array(rows, dtype=np.float32).reshape(len(rows), width)
 
 
 def _progress_bar(total: int, what: str, progress: bool) -> tqdm:
@@ -379,7 +376,6 @@ class EmbeddingCache:
                 self._results.remove(key)
 
     def _rows(self, key: str, wanted: set[str] | None) -> dict[str, np.ndarray]:
-        """Return the embeddings of the wanted texts in a file, None for all of them."""
         path = self._results.path(key)
         try:
             texts = pq.read_table(path, columns=["text"]).column("text").to_pylist()

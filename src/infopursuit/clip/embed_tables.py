@@ -433,7 +433,6 @@ def _embed_rows(
 
 
 def _given(table: pa.Table) -> Bool[np.ndarray, " n"]:
-    """Return which texts were given for a dictionary."""
     sources = table.column("sources").combine_chunks()
     begins = pc.MatchSubstringOptions(f"^(?:{'|'.join(GIVEN)})")
     matches = pc.call_function("match_substring_regex", [sources.flatten()], begins)
@@ -443,6 +442,5 @@ def _given(table: pa.Table) -> Bool[np.ndarray, " n"]:
 
 
 def _with_one_source(table: pa.Table) -> pa.Table:
-    """Return texts with their sources joined by commas."""
     source = pc.call_function("binary_join", [table.column("sources"), pa.scalar(",")])
     return pa.table({"text": table.column("text"), "source": source})

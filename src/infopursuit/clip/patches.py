@@ -2,23 +2,16 @@
 
 A tower makes the embedding of a picture of tokens of its patches. Before the last attention each
 token is still about its own place. Its value there, led through the projection as if it were the
-whole picture, is the embedding of the patch; a patch speaks for a text as much as this embedding
-times the direction that gives the score of the picture.
+whole picture, is the embedding of the patch (Zhou et al., MaskCLIP, ECCV 2022); a patch speaks for
+a text as much as this embedding times the direction that gives the score of the picture.
 
-values      each value alone (Zhou et al., MaskCLIP, ECCV 2022)
-keys        values averaged over patches with alike keys (after Lan et al., ClearCLIP, ECCV 2024)
-attention   each value, weighted by the attention that the picture's embedding pays to it
-
-lab/where.md measures all three; `values` is the best. A tower of open_clip is a vision
-transformer, a ResNet with attention pooling, or a model of timm without a class token, whose
-patches are pooled alone.
+lab/where.md compares other ways. A tower of open_clip is a vision transformer, a ResNet with
+attention pooling, or a model of timm without a class token, whose patches are pooled alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -27,9 +20,6 @@ from torch.nn import functional
 
 from infopursuit.core.errors import InputError
 
-MapMethod = Literal["values", "keys", "attention"]
-Projection = Callable[[Tensor], Tensor]
-METHODS: tuple[MapMethod, ...] = get_args(MapMethod)
 # A ResNet with fewer patches a side than this computes its last stage without the stride.
 COARSE = 4
 
@@ -46,9 +36,7 @@ class Patches(NamedTuple):
     patches: Float[Tensor, "b h w d"]
 
 
-def patch_embeddings(
-    visual: Any, images: Float[Tensor, "b 3 y x"], method: MapMethod = "values"
-) -> Patches:
+def patch_embeddings(visual: Any, images: Float[Tensor, "b 3 y x"]) -> Patches:
     """Embed pictures and their patches in one pass of open_clip's image tower `visual`.
 
     Raises:
@@ -58,48 +46,40 @@ def patch_embeddings(
     reader = READERS.get(kind)
     if reader is None:
         raise InputError(f"an image tower of the kind {kind} has no embeddings of patches")
-    pictures, patches = reader(visual, images, method)
+    pictures, patches = reader(visual, images)
     return Patches(pictures, functional.normalize(patches.float(), dim=-1))
 
 
-def _of_transformer(visual: Any, images: Tensor, method: MapMethod) -> tuple[Tensor, Tensor]:
+def _of_transformer(visual: Any, images: Tensor) -> tuple[Tensor, Tensor]:
     if visual.attn_pool is not None:
         raise InputError("an image tower with an attentional pooler has no embeddings of patches")
     block = visual.transformer.resblocks[-1]
     pictures, (tokens,) = _with_inputs(visual, images, [block])
     attention = block.attn
-    weights = attention.in_proj_weight.chunk(3)
-    biases = [None] * 3 if attention.in_proj_bias is None else attention.in_proj_bias.chunk(3)
-    query, key, value = (
-        partial(functional.linear, weight=weight, bias=bias)
-        for weight, bias in zip(weights, biases, strict=True)
-    )
-    tokens = block.ln_1(tokens)
-    mixed = _mixed(tokens[:, 0], tokens[:, 1:], (query, key, value), attention.num_heads, method)
+    weight = attention.in_proj_weight.chunk(3)[2]
+    bias = None if attention.in_proj_bias is None else attention.in_proj_bias.chunk(3)[2]
+    values = functional.linear(block.ln_1(tokens)[:, 1:], weight, bias)
     same = torch.nn.Identity()
-    seen = attention.out_proj(getattr(attention, "ln_inner", same)(mixed))
+    seen = attention.out_proj(getattr(attention, "ln_inner", same)(values))
     patches = visual.ln_post(block.ls_1(getattr(block, "ln_attn", same)(seen)))
     if visual.proj is not None:
         patches = patches @ visual.proj
     return pictures, patches.unflatten(1, visual.grid_size)
 
 
-def _of_resnet(visual: Any, images: Tensor, method: MapMethod) -> tuple[Tensor, Tensor]:
+def _of_resnet(visual: Any, images: Tensor) -> tuple[Tensor, Tensor]:
     pool = visual.attnpool
     first = visual.layer4[0].avgpool
     pictures, (before, inner, grid) = _with_inputs(visual, images, [visual.layer4, first, pool])
-    position = pool.positional_embedding.to(grid.dtype)
-    whole = grid.mean(dim=(2, 3)) + position[0]
     if grid.shape[2] < COARSE:
         grid = _without_stride(visual.layer4, before, inner)
     # Places of the finer grid have no position; their mean is what all of them share.
-    tokens = grid.flatten(2).transpose(1, 2) + position[1:].mean(dim=0)
-    projections = (pool.q_proj, pool.k_proj, pool.v_proj)
-    mixed = _mixed(whole, tokens, projections, pool.num_heads, method)
-    return pictures, pool.c_proj(mixed).unflatten(1, grid.shape[2:])
+    position = pool.positional_embedding.to(grid.dtype)[1:].mean(dim=0)
+    values = pool.v_proj(grid.flatten(2).transpose(1, 2) + position)
+    return pictures, pool.c_proj(values).unflatten(1, grid.shape[2:])
 
 
-def _of_timm(visual: Any, images: Tensor, method: MapMethod) -> tuple[Tensor, Tensor]:
+def _of_timm(visual: Any, images: Tensor) -> tuple[Tensor, Tensor]:
     trunk = visual.trunk
     features = trunk.forward_features(images)
     in_grid = features.ndim == 4 and features.shape[1] == trunk.num_features
@@ -137,38 +117,6 @@ def _with_inputs(visual: Any, images: Tensor, parts: list[Any]) -> tuple[Tensor,
         for hook in hooks:
             hook.remove()
     return pictures, [given[part] for part in parts]
-
-
-def _mixed(
-    whole: Float[Tensor, "b c"],
-    tokens: Float[Tensor, "b n c"],
-    projections: tuple[Projection, Projection, Projection],
-    heads: int,
-    method: MapMethod,
-) -> Float[Tensor, "b n e"]:
-    """Return the values of patches as a method takes them.
-
-    Args:
-        whole: the token that the picture's embedding is made at.
-        tokens: of the patches.
-        projections: to queries, keys and values.
-        heads: of the attention.
-        method: one of METHODS.
-    """
-    query, key, value = projections
-    values = value(tokens)
-    if method == "values":
-        return values
-    keys, values = (
-        each.unflatten(-1, (heads, -1)).transpose(1, 2) for each in (key(tokens), values)
-    )
-    if method == "keys":
-        mixed = functional.scaled_dot_product_attention(keys, keys, values)
-    else:
-        asked = query(whole).unflatten(-1, (heads, 1, -1))
-        attention = (asked @ keys.transpose(2, 3) / asked.shape[-1] ** 0.5).softmax(dim=-1)
-        mixed = attention.transpose(2, 3) * values
-    return mixed.transpose(1, 2).flatten(2)
 
 
 def _without_stride(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import numpy as np
 from jaxtyping import Float32
@@ -21,6 +20,7 @@ class PrecomputedTexts:
     """Looks texts up in a Parquet file (text, source, embedding).
 
     Attributes:
+        path: of the file.
         name: the CLIP that the file says it comes from, None if it does not say.
         width: width d of the embeddings.
     """
@@ -28,7 +28,7 @@ class PrecomputedTexts:
     def __init__(self, path: str | Path) -> None:
         table = read_table(path, EMBEDDED_TEXTS, columns=["text", "embedding"])
         texts = table.column("text").to_pylist()
-        self._path = path
+        self.path = path
         self._matrix = unit_rows(embedding_matrix(table, path), str(path))
         self._row = {text: row for row, text in enumerate(texts)}
         if len(self._row) < len(texts):
@@ -54,22 +54,7 @@ class PrecomputedTexts:
             names = ", ".join(repr(text) for text in missing[:NAMED])
             more = f" and {len(missing) - NAMED} more" if len(missing) > NAMED else ""
             raise InputError(
-                f"{self._path}: {names}{more} not among its {len(self._row)} texts; a table cannot "
+                f"{self.path}: {names}{more} not among its {len(self._row)} texts; a table cannot "
                 "embed new texts, so every text of universe and dictionaries must be in it"
             )
         return self._matrix[[self._row[text] for text in texts]]
-
-    def encode_images(self, batch: object) -> NoReturn:
-        """Raises InputError: a table of texts has no image tower."""
-        self._refuse_images()
-
-    @property
-    def preprocess(self) -> Callable[..., NoReturn]:
-        """Raises InputError: a table of texts has no image tower."""
-        self._refuse_images()
-
-    def _refuse_images(self) -> NoReturn:
-        raise InputError(
-            f"{self._path}: `clip` is a table of texts, which cannot embed images; expected "
-            "precomputed images (a Parquet file with the column embedding) for every data set"
-        )

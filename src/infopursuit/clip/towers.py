@@ -14,8 +14,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -27,21 +25,13 @@ import torch
 from jaxtyping import Float, Float32, UInt8
 from PIL.Image import Image
 
-from infopursuit.clip.patches import MapMethod, patch_embeddings
+from infopursuit.clip.patches import patch_embeddings
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.text_tower import TextTower
-from infopursuit.clip.weights import (
-    CONFIG,
-    OPENAI_SHA256,
-    ClipFiles,
-    PretrainedName,
-    find_clip_files,
-)
+from infopursuit.clip.weights import CONFIG, ClipFiles, find_clip_files
 from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
 
-# Entries of OpenAI's archives that the architecture implies.
-OPENAI_EXTRAS = ("input_resolution", "context_length", "vocab_size")
 # The least cosine of float16 to float32. Rounding to 11 bits leaves 1 - 3e-6 in the menagerie's
 # CLIP; activations beyond the range of float16 (65,504, or below 6e-8) leave far less. An error of
 # this size points anywhere in d = 512 dimensions, so it moves a cosine with another embedding by
@@ -107,7 +97,6 @@ class OpenClip:
         self,
         batch: UInt8[torch.Tensor, "b 3 y x"] | Float[torch.Tensor, "b 3 y x"],
         directions: Float[torch.Tensor, "q d"],
-        method: MapMethod = "values",
     ) -> tuple[Float32[np.ndarray, "b d"], Float32[np.ndarray, "b q h w"]]:
         """Embed a batch of images, and map how much each patch speaks along each direction.
 
@@ -122,7 +111,7 @@ class OpenClip:
 
         def encode(dtype: torch.dtype) -> torch.Tensor:
             try:
-                pictures, patches = patch_embeddings(model.visual, images.to(dtype), method)
+                pictures, patches = patch_embeddings(model.visual, images.to(dtype))
             except InputError as error:
                 raise InputError(f"{self._files.where}: {error}") from error
             maps = torch.einsum("bhwd,qd->bqhw", patches, directions.to(patches))
@@ -280,13 +269,14 @@ Clip = OpenClip | PrecomputedTexts
 def image_tower(clip: Clip) -> OpenClip:
     """Return a CLIP that embeds images; InputError if it is a table of texts."""
     if not isinstance(clip, OpenClip):
-        clip.encode_images(None)
+        raise InputError(
+            f"{clip.path}: `clip` is a table of texts, which cannot embed images; expected "
+            "precomputed images (a Parquet file with the column embedding) for every data set"
+        )
     return clip
 
 
-def load_clip(
-    path: str | Path | PretrainedName, device: str = "auto", *, half_precision: bool = False
-) -> Clip:
+def load_clip(path: str | Path, device: str = "auto", *, half_precision: bool = False) -> Clip:
     """Return the CLIP at `path`, or of a name.
 
     Args:
@@ -301,7 +291,7 @@ def load_clip(
         InputError: the path is none of these, weights cannot be fetched or are not those pinned,
             or `cuda` is asked for and there is no GPU.
     """
-    if not isinstance(path, PretrainedName) and Path(path).suffix == ".parquet":
+    if Path(path).suffix == ".parquet":
         return PrecomputedTexts(path)
     chosen = choose_device(device)
     halved = half_precision and chosen.type == "cuda"
@@ -374,14 +364,8 @@ def _load_towers(
     import open_clip
 
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms
-    torchscript = _is_torchscript(files.weights)
-    if torchscript and files.sha256 not in OPENAI_SHA256:
-        raise InputError(
-            f"{files.where}: {files.weights} is a TorchScript archive, which is a program that "
-            "runs when it is read; expected weights as .safetensors, or the archives of OpenAI"
-        )
     try:
-        with _without_false_alarm(), warnings.catch_warnings():
+        with _without_false_alarm():
             built, _, preprocess = create(
                 files.model, load_weights=False, pretrained_text=False, **files.preprocessing
             )
@@ -390,13 +374,7 @@ def _load_towers(
             if _architecture(files).get("text_cfg", {}).get("hf_tokenizer_name"):
                 safe["trust_remote_code"] = False
             tokenizer: Any = open_clip.get_tokenizer(files.model, **safe)
-            if torchscript:
-                # torch is retiring TorchScript; reading an archive still works.
-                warnings.simplefilter("ignore", FutureWarning)
-                state = torch.jit.load(files.weights, map_location="cpu").state_dict()
-                built.load_state_dict({k: v for k, v in state.items() if k not in OPENAI_EXTRAS})
-            else:
-                open_clip.load_checkpoint(built, str(files.weights))
+            open_clip.load_checkpoint(built, str(files.weights))
         return built.to(device).eval().requires_grad_(False), Preprocessing(preprocess), tokenizer
     except Exception as error:  # what a stranger wrote may raise anything
         reason = str(error).strip() or type(error).__name__
@@ -406,7 +384,6 @@ def _load_towers(
 
 
 def _architecture(files: ClipFiles) -> dict[str, Any]:
-    """Return the configuration of a CLIP, of its folder or of open_clip."""
     if files.model.startswith("local-dir:"):
         config = Path(files.model.removeprefix("local-dir:")) / CONFIG
         return json.loads(config.read_text(encoding="utf-8"))["model_cfg"]
@@ -418,34 +395,22 @@ def _architecture(files: ClipFiles) -> dict[str, Any]:
     return config
 
 
-def _is_torchscript(path: Path) -> bool:
-    """OpenAI publishes its weights as TorchScript archives, which hold a `constants.pkl`."""
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return any(Path(name).name == "constants.pkl" for name in archive.namelist())
-
-
-def _is_worth_telling(record: logging.LogRecord) -> bool:
-    """Drop open_clip's steps, and its alarm about random weights before they are loaded."""
-    if "open_clip" not in Path(record.pathname).parts:
-        return True
-    alarm = record.getMessage().startswith("No pretrained weights loaded")
-    return record.levelno >= logging.WARNING and not alarm
-
-
 @contextlib.contextmanager
 def _without_false_alarm() -> Iterator[None]:
-    """Filter what open_clip logs with the root logger."""
+    """Drop what open_clip logs with the root logger: steps, and an alarm about random weights."""
     root = logging.getLogger()
+
+    def is_not_open_clip_s(record: logging.LogRecord) -> bool:
+        return "open_clip" not in Path(record.pathname).parts
+
     # Without a handler, `logging.info` would give the user's program one for good.
     handler = None if root.handlers else logging.lastResort
     if handler is not None:
         root.addHandler(handler)
-    root.addFilter(_is_worth_telling)
+    root.addFilter(is_not_open_clip_s)
     try:
         yield
     finally:
-        root.removeFilter(_is_worth_telling)
+        root.removeFilter(is_not_open_clip_s)
         if handler is not None:
             root.removeHandler(handler)

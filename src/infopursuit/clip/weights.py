@@ -5,12 +5,9 @@
     find_clip_files(open_clip_model("ViT-B-32", "laion2b_s34b_b79k"))
     find_clip_files("hf-hub:laion/CLIP-ViT-B-32-laion2B-s34B-b79K")
 
-All lead to an architecture and one file of weights, whose SHA-256 names the embedding space.
-OpenAI's weights come from OpenAI's addresses, or else from a copy on the hub, and are checked by
-the hashes in weights.toml; others come from where the YAML file or open_clip says, mostly the
-Hugging Face hub. Downloads are kept in the folders that open_clip uses too (~/.cache/clip,
-~/.cache/huggingface). To pin weights of the hub to a commit, write `hf-hub:OWNER/NAME@COMMIT`, or a
-YAML file with `hub` and `revision` (`HubWeights`).
+All lead to an architecture and one file of weights, whose SHA-256 names the embedding space. What
+is not here comes from the Hugging Face hub, by its client. To pin weights to a commit, write
+`hf-hub:OWNER/NAME@COMMIT`, or a YAML file with `hub` and `revision` (`HubWeights`).
 """
 
 from __future__ import annotations
@@ -26,27 +23,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from filelock import FileLock
 from pydantic import Field
 
-from infopursuit.clip.download import HUB, NotFetchedError, download, from_hub, hub_file
-from infopursuit.core.errors import InputError
+from infopursuit.core.errors import InputError, hub_reason
 from infopursuit.core.files import file_sha256, packaged_toml, read_json
-from infopursuit.core.settings import Positive, Section, read_one_of
+from infopursuit.core.settings import Positive, Section, read_settings
 
 logger = logging.getLogger(__name__)
 
-# The addresses and hashes of OpenAI's archives, and what else is known of weights.
+# What is known of weights beforehand.
 _KNOWN = packaged_toml("infopursuit.clip", "weights.toml")
-TOKENIZERS, PREPROCESSING, LICENCES = (
-    _KNOWN["tokenizers"],
-    _KNOWN["preprocessing"],
-    _KNOWN["licences"],
+TOKENIZERS, PREPROCESSING, LICENCES, OPENAI = (
+    _KNOWN[key] for key in ("tokenizers", "preprocessing", "licences", "openai")
 )
-OPENAI, OPENAI_URL = _KNOWN["openai"], _KNOWN["openai_url"]
-OPENAI_SHA256 = {path.partition("/")[0] for path in OPENAI.values()}
-# The copies of OpenAI's archives on the hub, by the SHA-256 of the archive.
-COPIES = {OPENAI[name].partition("/")[0]: copy for name, copy in _KNOWN["openai_copies"].items()}
 CONFIG, SAFE = "open_clip_config.json", "open_clip_model.safetensors"
 # The files of weights that open_clip writes into a repository, the safe one first.
 OF_OPEN_CLIP = (SAFE, "open_clip_pytorch_model.bin")
@@ -66,6 +55,10 @@ SMALL = 2**24
 # Names never end like this, so these paths need no import of open_clip.
 ENDINGS = (".yaml", ".yml", ".parquet")
 DEFAULT_TAG = "openai"
+EXPECTED = (
+    f"a folder with {CONFIG}, a file that pins weights (.yaml), a table of texts (.parquet), "
+    f"{ON_HUB}OWNER/NAME, or a name that open_clip knows (ViT-B-32:openai)"
+)
 QUICK = "-quickgelu"
 
 
@@ -84,28 +77,6 @@ class HubWeights(Section):
     weights: Annotated[str, Field(pattern=rf"^{FILE}(/{FILE})*$")] = SAFE
 
 
-class DownloadedWeights(Section):
-    """Weights at an address, with their SHA-256, for an architecture that open_clip knows."""
-
-    architecture: str
-    url: Annotated[str, Field(pattern=rf"^https?://[^/]+/([^?#]*/)?{FILE}$")]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-KINDS: dict[str, type[Section]] = {"hub": HubWeights, "architecture": DownloadedWeights}
-
-
-@dataclass(frozen=True)
-class PretrainedName:
-    """An architecture of open_clip and a tag of its weights, both known to open_clip."""
-
-    architecture: str
-    tag: str
-
-    def __str__(self) -> str:
-        return f"{self.architecture}:{self.tag}"
-
-
 @dataclass(frozen=True)
 class ClipFiles:
     """The files of one CLIP."""
@@ -113,44 +84,27 @@ class ClipFiles:
     where: str  # the path or name that the user gave, for messages
     model: str  # as open_clip names it: `local-dir:FOLDER` or an architecture
     weights: Path
-    sha256: str  # of the file of weights; of OpenAI's archive also for its copy
     name: str  # of the embedding space, equal for equal architecture and weights
     # Options of the images' preprocessing that `model` does not say itself.
     preprocessing: Mapping[str, Any] = field(default_factory=dict)
 
 
-def find_clip_files(path: str | Path | PretrainedName) -> ClipFiles:
+def find_clip_files(path: str | Path) -> ClipFiles:
     """Return the files of a CLIP, downloaded and verified if need be, or raise an InputError."""
-    if isinstance(path, str) and path.startswith(ON_HUB):
-        name, commit = _on_hub(path)
-        return _hub_files(f"{ON_HUB}{name}", name, commit or _main_commit(name), OF_OPEN_CLIP)
-    if isinstance(path, str) and not Path(path).exists() and Path(path).suffix not in ENDINGS:
-        path = _pretrained_name(path) or path
-    if isinstance(path, PretrainedName):
-        return _named_files(path)
-    path = Path(path)
+    source, where, path = clip_source(path), str(path), Path(path)
+    if source.startswith(ON_HUB):
+        return _hub_files(where, *source.removeprefix(ON_HUB).split("@"), OF_OPEN_CLIP)
+    if not Path(source).is_absolute():
+        return _named_files(source, f"clip: {source}")
     if path.is_dir():
-        return _folder_files(path, path)
-    if path.suffix not in (".yaml", ".yml"):
-        found = "a file" if path.exists() else "nothing"
-        raise InputError(
-            f"{path}: expected a folder with {CONFIG}, a file that pins weights (.yaml), a table "
-            "of texts (.parquet), a name that open_clip knows (ViT-B-32:openai) or "
-            f"{ON_HUB}OWNER/NAME, found {found}"
-        )
-    pinned = read_pinned_weights(path)
-    if isinstance(pinned, HubWeights):
-        return _hub_files(str(path), pinned.hub, pinned.revision, [pinned.weights])
-    assert isinstance(pinned, DownloadedWeights)
-    return _downloaded_files(str(path), pinned)
+        return _folder_files(where, path)
+    if path.suffix not in ENDINGS[:2]:
+        raise InputError(f"{path}: found a file; expected {EXPECTED}")
+    pinned = read_settings(path, HubWeights)
+    return _hub_files(where, pinned.hub, pinned.revision, [pinned.weights])
 
 
-def read_pinned_weights(path: Path) -> Section:
-    """Read what a YAML file says of the weights of a CLIP, without a download."""
-    return read_one_of(path, KINDS, "the pinned weights of a CLIP")
-
-
-def open_clip_model(architecture: str, pretrained: str = DEFAULT_TAG) -> PretrainedName:
+def open_clip_model(architecture: str, pretrained: str = DEFAULT_TAG) -> str:
     """Name a model for `load_clip`, as open_clip names it; nothing is downloaded yet.
 
     Args:
@@ -164,10 +118,13 @@ def open_clip_model(architecture: str, pretrained: str = DEFAULT_TAG) -> Pretrai
     known = _known_tags()
     if name not in known:
         near = ", ".join(difflib.get_close_matches(name, sorted(known), n=12, cutoff=0.6))
-        expected = "expected one that open_clip.list_pretrained() lists"
         raise InputError(
-            f"clip: open_clip has no weights for an architecture {architecture!r}; "
-            + (f"did you mean {near}?" if near else expected)
+            f"{architecture}: nothing is there, and open_clip has no weights for such an "
+            + (
+                f"architecture; did you mean {near}?"
+                if near
+                else f"architecture; expected {EXPECTED}"
+            )
         )
     tag = pretrained.lower().replace("-", "_")
     if tag not in known[name]:
@@ -175,7 +132,7 @@ def open_clip_model(architecture: str, pretrained: str = DEFAULT_TAG) -> Pretrai
             f"clip: open_clip has no weights {pretrained!r} for {name}; expected one of "
             f"{', '.join(known[name])}"
         )
-    return PretrainedName(name, tag)
+    return f"{name}:{tag}"
 
 
 def clip_source(clip: str | Path, pretrained: str = DEFAULT_TAG) -> str:
@@ -190,26 +147,27 @@ def clip_source(clip: str | Path, pretrained: str = DEFAULT_TAG) -> str:
     if Path(clip).exists() or Path(clip).suffix in ENDINGS:
         return str(Path(clip).resolve())
     name, _, tag = str(clip).partition(":")
-    if not tag and pretrained == DEFAULT_TAG:
-        pretrained = _default_tag(name)
-    return str(open_clip_model(name, tag or pretrained))
+    tags = _known_tags().get(name.replace("/", "-"), [])
+    if not tag and pretrained == DEFAULT_TAG and len(tags) == 1:
+        tag = tags[0]
+    return open_clip_model(name, tag or pretrained)
 
 
 def licence(source: str | None) -> str | None:
     """Return the licence of the weights that a source (`clip_source`) names, None if not known."""
     if source is None:
         return None
-    named = _on_hub(source)[0] if source.startswith(ON_HUB) else source.partition(":")[2]
     if Path(source).suffix in (".yaml", ".yml"):
-        pinned = read_pinned_weights(Path(source))
-        ours = isinstance(pinned, DownloadedWeights) and pinned.sha256 in OPENAI_SHA256
-        named = pinned.hub if isinstance(pinned, HubWeights) else DEFAULT_TAG if ours else ""
+        named = read_settings(source, HubWeights).hub
+    else:
+        named = _on_hub(source)[0] if source.startswith(ON_HUB) else source.partition(":")[2]
+    if named.endswith(f".{DEFAULT_TAG}"):  # a copy of OpenAI's
+        named = DEFAULT_TAG
     known = [start for start in LICENCES if named.startswith(start)]
     return LICENCES[max(known, key=len)] if known else None
 
 
 def _on_hub(source: str) -> tuple[str, str | None]:
-    """Return the repository and the commit that hf-hub:OWNER/NAME[@COMMIT] names."""
     found = re.fullmatch(rf"{ON_HUB}({FILE}/{FILE})(?:@([0-9a-f]{{40}}))?", source)
     if found is None:
         raise InputError(f"{source}: expected {ON_HUB}OWNER/NAME or {ON_HUB}OWNER/NAME@COMMIT")
@@ -218,113 +176,126 @@ def _on_hub(source: str) -> tuple[str, str | None]:
 
 def _main_commit(repository: str) -> str:
     """Return the commit that `main` of a repository is; without a network, the one in the cache."""
-    commit = hub_file(f"{ON_HUB}{repository}", repository, [CONFIG], None).parent.name
+    commit = _hub_file(f"{ON_HUB}{repository}", repository, [CONFIG]).parent.name
     logger.info("%s%s: its main is the commit %s", ON_HUB, repository, commit)
     return commit
 
 
 def _known_tags() -> dict[str, list[str]]:
-    """Return the tags of weights by architecture: open_clip's, and OpenAI's in any case."""
     import open_clip
 
-    known = {name: [DEFAULT_TAG] for base in OPENAI for name in (base, base + QUICK)}
+    known: dict[str, list[str]] = {}
     for name, tag in open_clip.list_pretrained():
-        tags = known.setdefault(name, [])
-        if tag not in tags:
-            tags.append(tag)
+        known.setdefault(name, []).append(tag)
     return known
 
 
-def _default_tag(architecture: str) -> str:
-    """Return `openai`, or the only tag of an architecture that has no weights of OpenAI's."""
-    tags = _known_tags().get(architecture.replace("/", "-"), [])
-    return tags[0] if len(tags) == 1 else DEFAULT_TAG
-
-
-def _pretrained_name(text: str) -> PretrainedName | None:
-    """Return the model that ARCHITECTURE or ARCHITECTURE:TAG names, None for any other text."""
-    architecture, _, tag = text.partition(":")
-    if architecture.replace("/", "-") not in _known_tags():
-        return None
-    return open_clip_model(architecture, tag or _default_tag(architecture))
-
-
-def _named_files(model: PretrainedName) -> ClipFiles:
-    base = model.architecture.removesuffix(QUICK)
-    if model.tag == DEFAULT_TAG and base in OPENAI:
-        url, sha256 = f"{OPENAI_URL}/{OPENAI[base]}", OPENAI[base].partition("/")[0]
-        pinned = DownloadedWeights(architecture=base + QUICK, url=url, sha256=sha256)
-        return _downloaded_files(str(model), pinned)
+def _named_files(name: str, where: str) -> ClipFiles:
+    """Return the files of ARCHITECTURE:TAG, at the commit that is pinned here or that `main` is."""
     import open_clip
 
-    config = open_clip.get_pretrained_cfg(model.architecture, model.tag)
-    built = open_clip.get_model_config(model.architecture) or {}
-    _check_transformers(f"clip: {model}", built.get("text_cfg", {}))
-    place, _, file = config["hf_hub"].rpartition("/")
-    names = (f"{file.removesuffix('.bin')}.safetensors", file) if file else OF_OPEN_CLIP
-    weights = hub_file(f"clip: {model}", place, names, None)
-    commit = re.search(r"/snapshots/([0-9a-f]{40})/", weights.as_posix())
-    if commit:
-        logger.info("%s: the weights of commit %s of %s", model, commit[1], place)
-    architecture = model.architecture
+    architecture, _, tag = name.partition(":")
+    config = open_clip.get_pretrained_cfg(architecture, tag)
+    built = open_clip.get_model_config(architecture) or {}
+    _check_transformers(where, built.get("text_cfg", {}))
     if config.get("quick_gelu") and not built.get("quick_gelu"):
         # These weights were trained with another activation than the plain architecture has.
         architecture += QUICK
-    sha256 = file_sha256(weights)
+    place, _, file = config["hf_hub"].rpartition("/")
+    names = (f"{file.removesuffix('.bin')}.safetensors", file) if file else OF_OPEN_CLIP
+    pinned = OPENAI.get(architecture.removesuffix(QUICK), {}) if tag == DEFAULT_TAG else {}
+    weights = _hub_file(where, place, names, pinned.get("revision"))
+    commit = re.search(r"/snapshots/([0-9a-f]{40})/", weights.as_posix())
+    if commit:
+        logger.info("%s: the weights of commit %s of %s", name, commit[1], place)
+    sha256 = _checked_sha256(where, weights, pinned.get("sha256"))
     return ClipFiles(
-        where=str(model),
+        where=where,
         model=architecture,
         weights=weights,
-        sha256=sha256,
-        name=f"open_clip:{architecture}:{sha256[:12]}",
+        name=f"open_clip:{architecture}:{pinned.get('archive', sha256)[:12]}",
         preprocessing={
             option: config[key] for key, option in PREPROCESSING.items() if key in config
         },
     )
 
 
-def _downloaded_files(where: str, pinned: DownloadedWeights) -> ClipFiles:
-    return ClipFiles(
-        where=where,
-        model=pinned.architecture,
-        weights=_download(where, pinned),
-        sha256=pinned.sha256,
-        name=f"open_clip:{pinned.architecture}:{pinned.sha256[:12]}",
-    )
-
-
 def _hub_files(where: str, repository: str, revision: str, names: Sequence[str]) -> ClipFiles:
     """Return the files of a CLIP of the hub, with the first of some files of weights it has."""
-    folder = hub_file(where, repository, [CONFIG], revision).parent
-    text = _model_config(Path(where), folder / CONFIG)["text_cfg"]  # before the large download
+    for architecture, copy in OPENAI.items():
+        if (repository, revision) == (copy["hub"], copy["revision"]):
+            return _named_files(f"{architecture}:{DEFAULT_TAG}", where)
+    folder = _hub_file(where, repository, [CONFIG], revision).parent
+    text = _model_config(where, folder / CONFIG)["text_cfg"]  # before the large download
     if text.get("hf_tokenizer_name"):
         from huggingface_hub import snapshot_download
 
-        from_hub(
-            f"{where}: cannot fetch the tokenizer of {repository} at {revision} from {HUB}",
-            lambda: snapshot_download(repository, revision=revision, allow_patterns=TOKENIZERS),
-        )
-    weights = hub_file(where, repository, names, revision)
-    return _folder_files(Path(where), folder, weights.relative_to(folder).as_posix())
+        try:
+            snapshot_download(repository, revision=revision, allow_patterns=TOKENIZERS)
+        except Exception as error:  # the client raises errors of several libraries
+            raise _not_fetched(where, "the tokenizer", repository, revision, error) from error
+    weights = _hub_file(where, repository, names, revision)
+    return _folder_files(where, folder, weights)
 
 
-def _folder_files(where: Path, folder: Path, weights: str | None = None) -> ClipFiles:
-    config = _model_config(where, folder / CONFIG)
-    canonical = json.dumps(config, sort_keys=True, separators=(",", ":"))
-    config_hash = hashlib.sha256(canonical.encode()).hexdigest()[:12]
-    file = folder / weights if weights else _only_weights(where, folder)
-    _check_sizes(folder / CONFIG, config, file.stat().st_size)
-    sha256 = file_sha256(file)
-    return ClipFiles(
-        where=str(where),
-        model=f"local-dir:{folder}",
-        weights=file,
-        sha256=sha256,
-        name=f"open_clip:{config_hash}:{sha256[:12]}",
+def _hub_file(
+    where: str, repository: str, names: Sequence[str], revision: str | None = None
+) -> Path:
+    """Return the first of some files that a repository has."""
+    from huggingface_hub import hf_hub_download
+    from huggingface_hub.errors import EntryNotFoundError
+
+    failed: Exception | None = None
+    for name in names:
+        try:
+            return Path(hf_hub_download(repository, name, revision=revision))
+        except Exception as error:  # the client raises errors of several libraries
+            failed = error
+            if not isinstance(error, EntryNotFoundError):
+                break
+    assert failed is not None
+    raise _not_fetched(where, " or ".join(names), repository, revision, failed) from failed
+
+
+def _not_fetched(
+    where: str, what: str, repository: str, revision: str | None, error: Exception
+) -> InputError:
+    at = f" at {revision}" if revision else ""
+    return InputError(
+        f"{where}: cannot fetch {what} of {repository}{at} from the Hugging Face hub "
+        f"({hub_reason(error)}); expected a network and access, or a local folder in its place"
     )
 
 
-def _model_config(where: Path, file: Path) -> dict[str, Any]:
+def _checked_sha256(where: str, weights: Path, pinned: str | None = None) -> str:
+    """Return the SHA-256 of a file, if it is the one that is pinned, or that the hub told."""
+    sha256 = file_sha256(weights)
+    # The hub's cache names a large file by the SHA-256 that the hub told before the download.
+    told = re.fullmatch("[0-9a-f]{64}", weights.resolve().name)
+    expected = pinned or (told[0] if told else sha256)
+    if sha256 != expected:
+        raise InputError(
+            f"{where}: {weights.resolve()} has the SHA-256 {sha256}; expected {expected}; remove "
+            "the file to fetch it again"
+        )
+    return sha256
+
+
+def _folder_files(where: str, folder: Path, weights: Path | None = None) -> ClipFiles:
+    config = _model_config(where, folder / CONFIG)
+    canonical = json.dumps(config, sort_keys=True, separators=(",", ":"))
+    config_hash = hashlib.sha256(canonical.encode()).hexdigest()[:12]
+    file = weights or _only_weights(where, folder)
+    _check_sizes(folder / CONFIG, config, file.stat().st_size)
+    return ClipFiles(
+        where=where,
+        model=f"local-dir:{folder}",
+        weights=file,
+        name=f"open_clip:{config_hash}:{_checked_sha256(where, file)[:12]}",
+    )
+
+
+def _model_config(where: str, file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise InputError(f"{where}: no {CONFIG}; expected a CLIP that open_clip saved")
     config = read_json(file, "expected a configuration of open_clip")
@@ -347,7 +318,7 @@ def _model_config(where: Path, file: Path) -> dict[str, Any]:
             f"{file}: hf_model_name, a text tower of transformers, which may bring code; expected "
             "a tower that open_clip builds itself"
         )
-    _check_transformers(str(where), text)
+    _check_transformers(where, text)
     if isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= LARGEST:
         raise InputError(f"{file}: embed_dim is {width!r}; expected 1 to {LARGEST}")
     return model
@@ -385,7 +356,7 @@ def _check_sizes(file: Path, config: Any, weights: int, key: str = "model_cfg") 
         raise InputError(f"{file}: {key} is {config!r}; expected at most {most}")
 
 
-def _only_weights(where: Path, folder: Path) -> Path:
+def _only_weights(where: str, folder: Path) -> Path:
     """Return the one file of weights in a folder; of several formats the safe one."""
     files = sorted(file for pattern in WEIGHTS for file in folder.glob(pattern))
     safe = [file for file in files if file.suffix == ".safetensors"]
@@ -393,59 +364,3 @@ def _only_weights(where: Path, folder: Path) -> Path:
         return (safe or files)[0]
     names = ", ".join(file.name for file in files) or "none"
     raise InputError(f"{where}: expected one file of weights (.safetensors), found {names}")
-
-
-def _download(where: str, pinned: DownloadedWeights) -> Path:
-    """Return the weights in the cache folder of open_clip, downloaded and checked if need be."""
-    name = pinned.url.rsplit("/", 1)[-1]
-    if pinned.sha256 not in OPENAI_SHA256:  # other weights cannot take the place of OpenAI's
-        name = f"{pinned.sha256[:16]}-{name}"
-    target, copy = Path.home() / ".cache" / "clip" / name, COPIES.get(pinned.sha256)
-    if not target.is_file():
-        from huggingface_hub import try_to_load_from_cache
-
-        if copy:
-            kept = try_to_load_from_cache(copy["hub"], SAFE, revision=copy["revision"])
-            if isinstance(kept, str):
-                return _copy(where, copy)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        # Of several processes one downloads, and the others wait for its file.
-        with FileLock(f"{target}.lock"):
-            if not target.is_file():
-                try:
-                    download(where, pinned.url, pinned.sha256, target)
-                except NotFetchedError as error:
-                    if copy is None:
-                        raise
-                    return _copy(where, copy, error)
-    sha256 = file_sha256(target)
-    if sha256 != pinned.sha256:
-        raise InputError(
-            f"{target}: its SHA-256 is {sha256}; expected {pinned.sha256} ({where}); remove the "
-            "file to download it again"
-        )
-    return target
-
-
-def _copy(where: str, copy: Mapping[str, str], failed: NotFetchedError | None = None) -> Path:
-    """Return the copy of an archive of OpenAI's on the hub, for an address that has failed."""
-    hub, revision = copy["hub"], copy["revision"]
-    if failed:
-        logger.warning("%s (%s); its copy is taken: %s", failed.problem, failed.reason, hub)
-    try:
-        weights = hub_file(where, hub, [SAFE], revision)
-    except NotFetchedError as error:
-        if failed is None:
-            raise
-        raise NotFetchedError(
-            f"{failed.problem} ({failed.reason}), nor its copy {hub} at {revision} from {HUB}",
-            error.reason,
-            failed.advice,
-        ) from error
-    sha256 = file_sha256(weights)
-    if sha256 != copy["sha256"]:
-        raise InputError(
-            f"{weights}: its SHA-256 is {sha256}; expected {copy['sha256']} ({where}); remove the "
-            "file to download it again"
-        )
-    return weights

@@ -15,6 +15,8 @@ _LINE_ENDS = re.compile(r"[ ]*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# What the client of the Hugging Face hub adds to each error.
+_REQUEST = re.compile(r"\s*\(Request ID:[^)]*\)")
 
 # Errors of the operating system that a user can mend.
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
@@ -105,3 +107,11 @@ def _number(error: OSError) -> int | None:
     if error.errno is None and isinstance(error, FileNotFoundError):
         return errno.ENOENT
     return error.errno
+
+
+def hub_reason(error: Exception) -> str:
+    """Return what the client of the Hugging Face hub says of an error."""
+    # "Please check your connection" stands for what went wrong with it.
+    offline = type(error).__name__ == "LocalEntryNotFoundError"
+    cause = error.__cause__ if offline else None
+    return _REQUEST.sub("", str(cause or error)).strip(" .") or type(error).__name__

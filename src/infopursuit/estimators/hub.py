@@ -14,8 +14,7 @@ from tempfile import TemporaryDirectory
 
 from huggingface_hub import HfApi, snapshot_download
 
-from infopursuit.core.errors import InputError
-from infopursuit.core.hub_errors import hub_reason
+from infopursuit.core.errors import InputError, hub_reason
 from infopursuit.core.markdown import plain
 from infopursuit.core.numbers import counted, percent
 from infopursuit.datasets.trained_on import KEY
@@ -60,7 +59,7 @@ def push(
         except Exception as error:  # the hub's client raises errors of several libraries
             raise InputError(
                 f"{repository}: the Hugging Face hub did not take the model "
-                f"({hub_reason(error)[0]}); expected a network, and a token that may write there "
+                f"({hub_reason(error)}); expected a network, and a token that may write there "
                 "(hf auth login)"
             ) from error
     return commit.commit_url
@@ -71,10 +70,9 @@ def fetched(repository: str) -> Path:
     try:
         return Path(snapshot_download(repository, allow_patterns=list(FILES)))
     except Exception as error:  # the hub's client raises errors of several libraries
-        reason, advice = hub_reason(error)
         raise InputError(
             f"{repository}: no such folder here, and no such model on the Hugging Face hub that "
-            f"can be fetched ({reason}); {advice}"
+            f"can be fetched ({hub_reason(error)})"
         ) from error
 
 

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.clip.weights import ON_HUB, clip_source, find_clip_files, read_pinned_weights
+from infopursuit.clip.weights import ON_HUB, HubWeights, clip_source, find_clip_files
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
-from infopursuit.core.settings import ComputeSettings
+from infopursuit.core.settings import ComputeSettings, read_settings
 from infopursuit.datasets.embedded_files import read_embedded_images
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
@@ -168,7 +168,7 @@ def _clip_width(path: str) -> tuple[int, str | None] | None:
             "or a YAML file that pins weights, such as params/clip/ViT-B-32-openai.yaml"
         )
     if Path(path).suffix in YAML:
-        read_pinned_weights(Path(path))
+        read_settings(path, HubWeights)
     else:
         find_clip_files(path)
     return None

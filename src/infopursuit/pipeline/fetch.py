@@ -12,25 +12,17 @@ from __future__ import annotations
 
 import logging
 import shutil
-import urllib.request
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
-from infopursuit.clip.download import KNOWN_HOSTS
-from infopursuit.clip.weights import (
-    OPENAI_SHA256,
-    DownloadedWeights,
-    HubWeights,
-    find_clip_files,
-    read_pinned_weights,
-)
-from infopursuit.core.errors import InputError, one_line
+from infopursuit.clip.weights import HubWeights, find_clip_files
+from infopursuit.core.errors import InputError, hub_reason, one_line
 from infopursuit.core.files import atomic_write
+from infopursuit.core.settings import read_settings
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.open_images import open_image_source
 from infopursuit.datasets.packed_pictures import PINS
@@ -55,7 +47,6 @@ COCO_MD5, COCO_BYTES = "f4bbac642086de4f52a3fdda2de5fa2c", 252907541
 CAPTIONS = ("captions_train2017.json", "captions_val2017.json")
 # Of what `datasets` fetches, it writes another copy that it reads from.
 COPIES = 2
-CONNECT_SECONDS = 30
 # Files of a language model that vLLM does not read.
 NOT_READ = ["original/*", "*.pth", "*.gguf"]
 
@@ -147,28 +138,10 @@ def _needed(params: Params, mistakes: list[str]) -> Iterator[Needed]:
 def _clip(path: str) -> Needed | None:
     if Path(path).suffix not in PINS:
         return None
-    pinned, get = read_pinned_weights(Path(path)), partial(find_clip_files, path)
-    if isinstance(pinned, HubWeights):
-        wanted = {"repo_id": pinned.hub, "revision": pinned.revision}
-        return _of_hub("clip", wanted, get, lambda: ["*.json", pinned.weights])
-    assert isinstance(pinned, DownloadedWeights)
-    cache, name = Path.home() / ".cache" / "clip", pinned.url.rpartition("/")[2]
-    size = 0 if any(cache.glob(f"*{name}")) else _size_at(pinned.url)
-    licence = "MIT" if pinned.sha256 in OPENAI_SHA256 else ""
-    return Needed("clip", f"{pinned.architecture} from {pinned.url}", size, cache, licence, get)
-
-
-def _size_at(url: str) -> int | None:
-    """Return how many bytes an address has; None if it does not say, or is none that is asked."""
-    host = f".{urlsplit(url).hostname}"
-    if not url.startswith("https:") or not any(host.endswith(f".{each}") for each in KNOWN_HOSTS):
-        return None
-    request = urllib.request.Request(url, method="HEAD")  # noqa: S310
-    try:
-        with urllib.request.build_opener().open(request, timeout=CONNECT_SECONDS) as answer:
-            return int(answer.headers["Content-Length"])
-    except (OSError, TypeError, ValueError):  # the download says why
-        return None
+    pinned = read_settings(path, HubWeights)
+    wanted = {"repo_id": pinned.hub, "revision": pinned.revision}
+    get = partial(find_clip_files, path)
+    return _of_hub("clip", wanted, get, lambda: ["*.json", pinned.weights])
 
 
 def _images(key: str, path: Path, classes: str) -> Needed | None:
@@ -237,7 +210,6 @@ def _of_hub(
     """
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.constants import HF_HOME
-    from huggingface_hub.errors import GatedRepoError
 
     name, which = wanted["repo_id"], {"repo_type": "model", **wanted}
     page = f"https://huggingface.co/{'datasets/' * (which['repo_type'] == 'dataset')}{name}"
@@ -245,13 +217,10 @@ def _of_hub(
         which["allow_patterns"] = files()
         listed: Any = snapshot_download(**which, dry_run=True)
         about: Any = HfApi().repo_info(name, repo_type=which["repo_type"])
-    except GatedRepoError as error:
-        raise InputError(
-            f"{name}: its licence has to be accepted at {page}; then log in (hf auth login) and "
-            "run this again"
-        ) from error
     except Exception as error:  # the hub's client raises errors of several libraries
-        raise InputError(f"{name} at {which['revision']}: {one_line(str(error))}") from error
+        raise InputError(
+            f"{name} at {which['revision']}: {hub_reason(error)}; see {page}"
+        ) from error
     size = sum(each.file_size or 0 for each in listed if each.will_download)
     card = about.card_data or {}
     said = str(card.get("license_name") or card.get("license") or f"see {page}")
