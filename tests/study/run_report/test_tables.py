@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import NOTHING
 from infopursuit.core.run_name import RunName
 from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.evaluation.run_metrics import BUDGETS
