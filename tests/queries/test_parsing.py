@@ -6,14 +6,12 @@ from hypothesis import strategies as st
 
 from infopursuit.queries.language_models import Answer
 from infopursuit.queries.parsing import (
-    LONGEST_KEPT,
     MAX_WORDS,
     Rejection,
     answer_pattern,
     parse_answer,
 )
 from infopursuit.texts.normalization import normalize
-from tests.queries import grammar
 
 MARKS = [
     "{n}. ", "{n}) ", "({n}) ", "{n}: ", "{n}.", "[{n}] ", "{n}] ", "{n} - ", "- ",
@@ -179,11 +177,27 @@ def test_beyond_the_limit() -> None:
     ]
 
 
-def test_answers_of_every_kind_have_every_reason() -> None:
-    parsed = [parse_answer(answer, grammar.CONCEPTS) for answer in grammar.answers(2000)]
-    rejected = [line for answer in parsed for line in answer.rejected]
-    assert {line.reason for line in rejected} == set(Rejection)
-    assert max(len(line.line) for line in rejected) > LONGEST_KEPT
+FAULTS = [
+    "1. red or blue", "1. tail (long)", "1. red, blue", "1. **Parts:** tail", "2.", "...",
+    "- a\u200bb", "1. " + "tail " * 60, "Sure! Here are:", "I'm sorry, I can't.", "UNFIT",
+    "Caption: a cat", "<think>", "</think>", "**1. Tail**", "\t- tail", "",
+]  # fmt: skip
+
+
+@given(
+    st.lists(CONCEPT.map("1. {}".format) | CONCEPT | st.sampled_from(FAULTS), max_size=8),
+    st.sampled_from(["stop", "length"]),
+    st.integers(1, 5),
+)
+def test_every_line_is_a_concept_or_rejected(lines: list[str], reason: str, limit: int) -> None:
+    parsed = parse_answer(Answer("\n".join(lines), reason), limit)
+    written = [line for line in lines if line not in ("", "</think>")]
+    assert len(parsed.concepts) + len(parsed.rejected) == len(written)
+
+
+@pytest.mark.parametrize("text", ["I'm sorry, but no.", "As an AI, I cannot.\nAsk another."])
+def test_a_refusal_holds_no_concepts(text: str) -> None:
+    assert set(reasons(text)) == {Rejection.REFUSAL}
 
 
 LISTS = answer_pattern("List concepts.", 20)

@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections import Counter
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +20,11 @@ from infopursuit.core.tables import (
     UNIVERSE,
     write_table,
 )
-from infopursuit.queries.corpora import Corpus, described_corpus
+from infopursuit.queries.corpora import Caption, described_corpus
 from infopursuit.queries.language_models import Answer
-from infopursuit.queries.parsing import Rejection
 from infopursuit.queries.settings import UniverseSettings
 from infopursuit.queries.universe import UniverseTables, build_universe, control_texts
 from infopursuit.texts.normalization import normalize
-from tests.queries import grammar
 
 LOOSE = UniverseSettings(
     max_words=99, min_characters=1, max_characters=999, drop_or=False, drop_parentheses=False,
@@ -222,53 +219,38 @@ def test_no_shipped_dictionary_or_class_name_uses_a_control_word() -> None:
     assert shown.isdisjoint(CONTROL_WORDS)
 
 
-# From many answers to the universe: every line is accounted for.
-
-CAPTIONS = grammar.captions(3000)
-ANSWERS = list(grammar.answers(len(CAPTIONS)))
-DICTIONARY = [grammar.concept(rank) for rank in range(0, 500, 7)] + ["red bus", "Bus or truck"]
-
-
-def lines_of(answer: Answer) -> list[str]:
-    """All lines that are not blank, without outer blanks; the end of thoughts ends a line."""
-    text = "\n".join(answer.text.rpartition("</think>")[::2])
-    return [line.strip() for line in text.splitlines() if line.strip()]
+# Other ways to write a text, all with one normalised spelling.
+SPELLINGS: list[Callable[[str], str]] = [
+    str.title, str.upper, "**{}**".format, '"{}"'.format, "“{}”".format, "`{}`".format,
+    "{}.".format, "{}\t".format, lambda text: text.replace(" ", "  "),
+    lambda text: text.replace(" ", "\u00a0"), lambda text: text.replace("fl", "ﬂ"),
+    lambda text: text.replace("é", "e\u0301"),
+    lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
+]  # fmt: skip
 
 
-@cache
-def described() -> Corpus:
-    return described_corpus(CAPTIONS, ANSWERS, grammar.CONCEPTS)
-
-
-def test_lines_in_are_concepts_and_rejected_lines() -> None:
-    counts, rejected = described().counts, described().rejected
-    lines = [line for answer in ANSWERS for line in lines_of(answer)]
-    assert counts["lines"] == len(lines)
-    assert counts["lines"] == counts["concepts"] + sum(counts["rejected_lines"].values())
-    assert set(counts["rejected_lines"]) == set(Rejection)
-    assert counts["rejected_lines"] == Counter(rejected["reason"].to_pylist())
-    assert counts["rows"] == len(described().queries["text"])
-    assert counts["distinct_texts"] == len(set(described().queries["text"].to_pylist()))
-
-
-@pytest.mark.parametrize("spelling", grammar.SPELLINGS)
-def test_every_way_of_writing_merges_with_the_plain_one(spelling: Any) -> None:
-    plain = [grammar.concept(rank) for rank in range(2000)]
-    texts = pa.table({"text": pa.array([*plain, *map(spelling, plain)])})
-    texts = texts.append_column("caption_id", pa.array(range(4000)))
-    merged = build_universe({}, {"c": texts}, LOOSE)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_every_way_of_writing_merges_with_the_plain_one(spelling: Callable[[str], str]) -> None:
+    plain = ["red café table", "t-shirt", "fluffy cow's-horn on wood", "2-seater"]
+    rows = zip([*plain, *map(spelling, plain)], range(8), strict=True)
+    merged = build_universe({}, {"c": corpus(*rows)}, LOOSE)
     assert merged.texts["text"].to_pylist() == plain
-    assert merged.texts["caption_ids"].to_pylist() == [[n, n + 2000] for n in range(2000)]
+    assert merged.texts["caption_ids"].to_pylist() == [[n, n + 4] for n in range(4)]
 
 
 def test_columns_in_many_chunks_are_written_as_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("infopursuit.queries.corpora._Rows.CHUNK", ROW_GROUP)
-    many = described_corpus(CAPTIONS, ANSWERS, grammar.CONCEPTS)
+    captions = [Caption(f"A photograph, {n}.", (n, -n)) for n in range(1, ROW_GROUP // 4)]
+    answers = [
+        Answer("\n".join(f"{i}. leg {n % 97}{' or' * (i == 2)} {i}" for i in range(1, 7)), "stop")
+        for n in range(len(captions))
+    ]
+    many = described_corpus(captions, answers, 20)
     assert many.queries["text"].num_chunks > 2
     corpora = {"coco": pa.table(many.queries)}
-    universe = build_universe({"menagerie": DICTIONARY}, corpora, STRICT, class_names=("bus",))
+    universe = build_universe({"menagerie": ["leg 3 1"]}, corpora, STRICT, class_names=("leg 5",))
     for schema, columns in (
         (QUERIES, many.queries),
         (REJECTED_LINES, many.rejected),
@@ -276,6 +258,7 @@ def test_columns_in_many_chunks_are_written_as_the_same_bytes(
         (REJECTED_TEXTS, universe.rejected),
     ):
         plain = {column: rows.to_pylist() for column, rows in columns.items()}
+        assert plain[schema.columns[0].name]
         for name, values in (("chunks", columns), ("plain", plain)):
             write_table(tmp_path / name, schema, values)
         assert (tmp_path / "chunks").read_bytes() == (tmp_path / "plain").read_bytes()
