@@ -1,4 +1,4 @@
-"""The stages of queries and knowledge, with recorded answers; killed and resumed."""
+"""The stages of queries and knowledge."""
 
 import json
 from pathlib import Path
@@ -11,10 +11,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import (
-    ANSWERS,
-    QUERIES,
-    REJECTED_KNOWLEDGE,
-    REJECTED_LINES,
     UNIVERSE,
     read_table,
     write_table,
@@ -67,43 +63,6 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["datasets"]["menagerie"] |= {"judge": nothing, "strict": nothing, "annotations": unsaid}
     raw["datasets"]["menagerie"] |= {"classes": "classes.txt", "k": 2, "budget": None}
     return Params.model_validate(raw)
-
-
-def run_all(params: Params) -> dict[str, bytes]:
-    assert stage("generate_queries")(params, "coco") == RowCounts(read=4, written=8)
-    assert stage("generate_queries")(params, "nouns") == RowCounts(read=2, written=2)
-    assert stage("read_dataset")(params, "menagerie") == RowCounts(read=2, written=2)
-    assert stage("generate_dictionary")(params, "menagerie") == RowCounts(read=2, written=2)
-    assert stage("build_universe")(params) == RowCounts(read=15, written=7)
-    files = sorted(path for path in Path("artifacts").rglob("*") if path.is_file())
-    return {str(path): path.read_bytes() for path in files}
-
-
-def test_from_captions_to_the_universe(params: Params) -> None:
-    files = run_all(params)
-    assert len(files) == 17
-    universe = read_table("artifacts/universe/texts.parquet", UNIVERSE).to_pylist()
-    assert [(row["text"], row["sources"], row["caption_ids"]) for row in universe] == [
-        ("striped coat", ["dictionary/menagerie", "corpus/coco"], [10]),
-        ("four wheels", ["dictionary/menagerie", "corpus/coco", "corpus/nouns"], [7, 9]),
-        ("green grass", ["corpus/coco"], [10]),
-        ("glass windows", ["corpus/coco"], [7, 9]),
-        ("Street Lamp", ["corpus/nouns"], []),
-    ]
-    counts = json.loads(files["artifacts/universe/counts.json"])
-    assert counts["dropped"]["class_names"] == 1
-    control = read_table("artifacts/universe/control.parquet", UNIVERSE).to_pylist()
-    assert [tuple(row.values()) for row in control] == [
-        ("Therefore", ["control"], []),
-        ("mortgage", ["control"], []),
-    ]
-    assert counts["control"] == {"words": 3, "in_universe": 1, "merged_spellings": 0, "texts": 2}
-    rejected = read_table("artifacts/answers/coco.rejected.parquet", REJECTED_LINES)
-    assert rejected.column("reason").to_pylist() == ["or", "chatter", "unfit caption"]
-    answers = read_table("artifacts/answers/coco.parquet", ANSWERS)
-    assert answers.column("caption").to_pylist() == list(ANSWERED)
-    assert read_table("artifacts/queries/coco.parquet", QUERIES).num_rows == 8
-    assert run_all(params) == files, "repeats are equal to the byte"
 
 
 def test_captions_are_asked_no_more_if_the_first_answers_are_of_no_use(params: Params) -> None:
@@ -176,25 +135,6 @@ TEXTS = ["Striped coat", "four wheels", "striped coat"]
 OUT = Path("artifacts/knowledge")
 
 
-@pytest.fixture
-def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Settings for a temporary folder with classes, a universe and recorded answers."""
-    monkeypatch.chdir(tmp_path)
-    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
-    universe(TEXTS)
-    answers = {"zebra": "true: 1\nsometimes: none", "bus": "true: 2\nsometimes: 1"}
-    recordings = [
-        Recording("class_knowledge", {"class_name": name, "texts": TEXTS[:2]}, Answer(text, "stop"))
-        for name, text in answers.items()
-    ]
-    template = {"class_knowledge": KNOWLEDGE_PROMPT.read_text(encoding="utf-8")}
-    write_recorded("recorded.jsonl", template, recordings)
-    raw = load_params(ROOT / "params.yaml").model_dump(mode="json")
-    raw["language_model"]["recorded"] = "recorded.jsonl"
-    raw["datasets"]["menagerie"] |= {"knowledge": str(KNOWLEDGE_PROMPT)}
-    return raw
-
-
 def universe(texts: list[str]) -> None:
     columns = {"text": texts, "sources": [["s"]] * len(texts), "caption_ids": [[]] * len(texts)}
     write_table("artifacts/universe/texts.parquet", UNIVERSE, columns)
@@ -204,21 +144,10 @@ def generate(raw: dict[str, Any]) -> RowCounts:
     return stage("generate_knowledge")(Params.model_validate(raw), "menagerie")
 
 
-def counts() -> dict[str, Any]:
-    return json.loads((OUT / "menagerie.json").read_text(encoding="utf-8"))
-
-
-def test_the_language_model_is_asked(raw: dict[str, Any]) -> None:
-    assert generate(raw) == RowCounts(read=4, written=4)
-    known = read_knowledge(OUT / "menagerie.parquet")
-    found = known.for_classes_and_texts(["bus", "zebra"], TEXTS)
-    np.testing.assert_array_equal(found, [[0.5, 1, 0.5], [1, 0, 1]])
-    assert counts()["values"] == {"true": 2, "sometimes": 1, "not_true": 1, "unknown": 0}
-    assert counts()["prompts"] == 2
-    assert read_table(OUT / "menagerie.rejected.parquet", REJECTED_KNOWLEDGE).num_rows == 0
-
-
-def test_a_file_replaces_the_language_model(raw: dict[str, Any]) -> None:
+def test_a_file_replaces_the_language_model(params: Params) -> None:
+    write_text_list("artifacts/classes/menagerie.txt", CLASSES)
+    universe(TEXTS)
+    raw = params.model_dump(mode="json")
     known = f"class,{TEXTS[0]},four wheels,nowhere\nbus,0,1,1\nzebra,0,0,0\n"
     Path("known.csv").write_text(known, encoding="utf-8")
     raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
