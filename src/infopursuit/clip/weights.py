@@ -93,7 +93,8 @@ def find_clip_files(path: str | Path) -> ClipFiles:
     """Return the files of a CLIP, downloaded and verified if need be, or raise an InputError."""
     source, where, path = clip_source(path), str(path), Path(path)
     if source.startswith(ON_HUB):
-        return _hub_files(where, *source.removeprefix(ON_HUB).split("@"), OF_OPEN_CLIP)
+        repository, _, commit = source.removeprefix(ON_HUB).partition("@")
+        return _hub_files(where, repository, commit, OF_OPEN_CLIP)
     if not Path(source).is_absolute():
         return _named_files(source, f"clip: {source}")
     if path.is_dir():
