@@ -17,8 +17,10 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
 from infopursuit.core.tables import UNIVERSE, read_table
 from infopursuit.pipeline.check import check
+from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import load_params
 from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_files import open_knowledge
 from infopursuit.texts.knowledge_tables import read_knowledge
 from tests.stage_scripts import ROOT, stage
 
@@ -160,7 +162,7 @@ def test_every_setting_can_be_edited(world: Path, monkeypatch: pytest.MonkeyPatc
         assert value != before, key
         edit(world, {key: value})
         try:
-            check()
+            check(ask_server=False)
         except InputError as error:
             refused[key] = str(error)
     assert refused.keys() == MISTAKES.keys(), refused
@@ -206,6 +208,22 @@ def default(world: Path) -> Texts:
 def test_the_default_is_known_of_every_text(default: Texts) -> None:
     assert len(default.dictionary) == PARAMS["datasets"]["menagerie"]["k"]
     assert not np.isnan(default.known(default.universe)).any()
+    values = default.known(default.universe) == 1
+    assert len({row.tobytes() for row in values}) == 16, "no two classes are described alike"
+
+
+def test_the_judge_of_the_comparison_names_all_texts_of_the_default_universe(
+    default: Texts, tmp_path: Path
+) -> None:
+    judge = ROOT / "stages/menagerie/judge.csv"
+    judged = open_knowledge(judge)
+    assert set(judged.texts) == set(default.universe)
+    path = tmp_path / "params.yaml"
+    path.write_bytes((ROOT / "params.yaml").read_bytes())
+    configure(ROOT / "params/benchmark.yaml", path)
+    after = load_params(path).datasets["menagerie"].model_dump(mode="json")
+    before = load_params(ROOT / "params.yaml").datasets["menagerie"].model_dump(mode="json")
+    assert after == {**before, "judge": "stages/menagerie/judge.csv"}
 
 
 @pytest.mark.parametrize(
