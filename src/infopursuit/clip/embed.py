@@ -3,8 +3,7 @@
     texts = embed_texts(clip, ["a red bird", "four legs"])    # (2, d), each embedded once ever
     rows = embed_pictures(clip, ["a.png", image, array])      # (3, d), "a.png" once ever
 
-Threads decode and resize images ahead of the tower. One more puts the next batch together and
-copies it to a GPU, so that all but the first batch are ready when the tower asks for them.
+Threads decode and resize images ahead of the tower.
 
 Embeddings of texts, and of pictures that are files or encoded bytes, are kept in the user's cache
 folder. Pictures are known by the SHA-256 of their bytes; pixels of arrays and images are not kept.
@@ -23,19 +22,18 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from jaxtyping import Float, Float32, UInt8
+from jaxtyping import Float, Float32
 from tqdm import tqdm
 
 from infopursuit.clip.towers import Clip, OpenClip, Tower, image_tower
@@ -52,8 +50,6 @@ from infopursuit.datasets.decoding import (
 from infopursuit.datasets.given import Given, Readable
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 VARIABLE = "INFOPURSUIT_CACHE"
 # Texts, and pictures, after which their embeddings are kept: what an interrupted call loses.
@@ -181,76 +177,32 @@ def encoded_batches(
     A batch is a range of `batch_size` rows without the unreadable ones, whatever came before.
     """
     items = islice(images, count)
-    with (
-        closing(prepared_ahead(items, clip.pixels, decoders(), ahead=batch_size)) as prepared,
-        closing(one_ahead(_batches(prepared, count, batch_size, clip.device))) as batches,
-    ):
-        for rows, pixels, rejected in batches:
+    with closing(prepared_ahead(items, clip.pixels, decoders(), ahead=batch_size)) as prepared:
+        for start in range(0, count, batch_size):
+            readable: dict[int, np.ndarray] = {}
+            rejected: dict[int, str] = {}
+            for row in range(start, min(start + batch_size, count)):
+                item = next(prepared, None)
+                if item is None:
+                    raise ValueError(f"expected {count} images, found {row}")
+                if isinstance(item, UnreadableError):
+                    rejected[row] = str(item)
+                else:
+                    readable[row] = item
             embeddings, maps = np.zeros((0, clip.width), dtype=np.float32), None
-            if pixels is not None and directions is not None:
-                embeddings, maps = clip.encode_maps(pixels, directions)
-            elif pixels is not None:
-                embeddings = clip.encode_images(pixels)
-            yield EmbeddedPictures(rows, embeddings, rejected, maps=maps)
-
-
-def one_ahead(items: Iterable[T]) -> Generator[T, None, None]:
-    """Give the same items; while one is in use, a thread makes the next."""
-    iterator = iter(items)
-    done = object()
-    with ThreadPoolExecutor(1, thread_name_prefix="batch") as pool:
-        coming = pool.submit(next, iterator, done)
-        while (item := coming.result()) is not done:
-            coming = pool.submit(next, iterator, done)
-            yield item  # type: ignore[misc]
+            if readable:
+                pixels = torch.from_numpy(np.stack(list(readable.values())))
+                if directions is None:
+                    embeddings = clip.encode_images(pixels)
+                else:
+                    embeddings, maps = clip.encode_maps(pixels, directions)
+            yield EmbeddedPictures(list(readable), embeddings, rejected, maps=maps)
 
 
 def decoders() -> int:
     """Return how many threads decode: one for each core of this process."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-def _batches(
-    prepared: Iterator[np.ndarray | UnreadableError],
-    count: int,
-    batch_size: int,
-    device: torch.device,
-) -> Iterator[tuple[list[int], UInt8[torch.Tensor, "b 3 h w"] | None, dict[int, str]]]:
-    """Give the readable rows of each batch, their pixels on the device, and why others are not."""
-    copy = _copier(device)
-    for start in range(0, count, batch_size):
-        readable: dict[int, np.ndarray] = {}
-        rejected: dict[int, str] = {}
-        for row in range(start, min(start + batch_size, count)):
-            item = next(prepared, None)
-            if item is None:
-                raise ValueError(f"expected {count} images, found {row}")
-            if isinstance(item, UnreadableError):
-                rejected[row] = str(item)
-            else:
-                readable[row] = item
-        pixels = copy(np.stack(list(readable.values()))) if readable else None
-        yield list(readable), pixels, rejected
-
-
-def _copier(
-    device: torch.device,
-) -> Callable[[UInt8[np.ndarray, "b 3 h w"]], UInt8[torch.Tensor, "b 3 h w"]]:
-    """Return what copies a batch to the device while the device computes."""
-    if device.type != "cuda":
-        return torch.from_numpy
-    stream = torch.cuda.Stream(device)
-
-    def copy(batch: np.ndarray) -> torch.Tensor:
-        with torch.cuda.stream(stream):
-            copied = torch.from_numpy(batch).pin_memory().to(device, non_blocking=True)
-        # This holds up the thread that puts batches together, and neither tower nor decoders.
-        # The memory is used again only after the tower is done: its rows are read back before.
-        stream.synchronize()
-        return copied
-
-    return copy
 
 
 def cache_folder() -> Path:
