@@ -152,18 +152,6 @@ def test_folders_and_patterns_are_searched(tmp_path: Path) -> None:
             image_files(none)
 
 
-def test_figures_are_drawn(run: Callable, home: Path, tmp_path: Path) -> None:
-    status, _, log = run(
-        "explain", "--model", "model", "photos/red/0.png", "photos/blue/0.png",
-        "--figures", tmp_path / "figures",
-    )  # fmt: skip
-    assert status == 0
-    assert sorted(file.name for file in (tmp_path / "figures").iterdir()) == ["0-2.png", "0.png"]
-    assert len(log.splitlines()) == 2
-    with Image.open(tmp_path / "figures" / "0.png") as figure:
-        assert figure.width > 400
-
-
 def test_out_is_a_new_file_in_a_folder(run: Callable, home: Path, tmp_path: Path) -> None:
     arguments = ("explain", "--model", "model", "photos/red/0.png")
     out = tmp_path / "out.txt"

@@ -128,15 +128,6 @@ def test_images_without_classes_and_without_images(export: Callable, colors: Pat
     assert (status, found.images.test) == (0, [])
 
 
-def test_unreadable_pictures_are_listed_and_left_out(export: Callable, home: Path) -> None:
-    write_folder(home / "photos", 2)
-    (home / "photos/red/9.png").write_text("no picture")
-    status, log, found = export("photos")
-    assert status == 1
-    assert "left out: red/9.png: not an image of a known format" in log
-    assert len(found.images.test) == 6
-
-
 def test_a_table_brings_pixels_embeddings_or_both(export: Callable, colors: Path) -> None:
     files = sorted((colors / "photos").rglob("*.png"))
     model = infopursuit.load(colors / "model")

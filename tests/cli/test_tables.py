@@ -316,17 +316,6 @@ def test_cells_of_a_table(content: str, values: list) -> None:
     assert read_table(Path("table.csv")).values.column("a").to_pylist() == values
 
 
-def test_two_columns_of_one_name_and_no_rows_are_refused(run: Callable) -> None:
-    for content, message in (
-        ("a,a\n1,2\n", "2 columns are called 'a'"),
-        ("a,b\n", "no rows; expected a table"),
-    ):
-        Path("table.csv").write_text(content)
-        status, _, log = run("fit", "table.csv", "--label", "a", "--out", "model")
-        assert status == 1
-        assert message in log
-
-
 def test_a_model_without_names_of_columns_takes_as_many(run: Callable) -> None:
     X, y = np.array([[1.0], [2.0]] * 40), ["a", "b"] * 40
     infopursuit.InformationPursuitClassifier().fit(X, y).save("model")

@@ -43,26 +43,6 @@ def test_a_second_fit_learns_from_scratch(world: World) -> None:
     assert np.array_equal(model.predict_proba(world.unseen), before)
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        {"zebra": 7, "horse": -1, "penguin": 3, "parrot": 0},
-        {"zebra": True, "horse": True, "penguin": False, "parrot": False},
-        {"zebra": "Ü", "horse": "b", "penguin": "c", "parrot": "d"},
-    ],
-    ids=["integers", "booleans", "strings"],
-)
-def test_predictions_are_labels_as_they_were_given(world: World, labels: dict) -> None:
-    y = np.array([labels[each] for each in world.y])
-    model = world.unfitted().fit(world.X, y)
-    predicted = model.predict(world.unseen)
-    assert predicted.dtype == y.dtype
-    assert list(model.classes_) == sorted(set(labels.values()))
-    assert (predicted == [labels[each] for each in world.unseen_y]).mean() > 0.9
-    evidence = model.questions_for(labels["zebra"])
-    assert evidence["for"][0][1] > 0 > evidence["against"][0][1]
-
-
 def test_a_fit_is_repeatable_and_takes_any_kind_of_seed(world: World) -> None:
     tables = []
     for random_state in (0, 0, np.random.RandomState(3), np.random.RandomState(3), None):

@@ -224,22 +224,19 @@ def left_out(path: Path, which: np.ndarray) -> ShardedSet:
 
 
 @pytest.mark.parametrize(
-    ("fit", "message"),
+    ("fit", "word"),
     [
-        (
-            lambda path: InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit(path),
-            "24 columns and text_embeddings 5; expected one CLIP",
-        ),
-        (lambda path: InformationPursuitClassifier().fit(path), "texts is missing"),
-        (lambda path: model().fit(left_out(path, np.array([True, False]))), "2 values for the 700"),
-        (lambda path: model().fit(left_out(path, LABELS == 0)), "'bee' has no image to"),
-        (lambda path: model().fit(path, NAMES), "y: of rows in memory; expected None for shards"),
-        (lambda path: EmbeddedShards(path, "validation"), "is empty; found test, train"),
-        (lambda path: (table_files(path)[1].unlink(), model().fit(path)), "is missing"),
+        (lambda path: InformationPursuitClassifier(["a", "b"], np.eye(5)[:2]).fit(path), "24"),
+        (lambda path: InformationPursuitClassifier().fit(path), "texts"),
+        (lambda path: model().fit(left_out(path, np.array([True, False]))), "700"),
+        (lambda path: model().fit(left_out(path, LABELS == 0)), "'bee'"),
+        (lambda path: model().fit(path, NAMES), "shards"),
+        (lambda path: EmbeddedShards(path, "validation"), "empty"),
+        (lambda path: (table_files(path)[1].unlink(), model().fit(path)), "missing"),
     ],
 )
 def test_what_does_not_fit_is_refused(
-    tmp_path: Path, fit: Callable[[Path], object], message: str
+    tmp_path: Path, fit: Callable[[Path], object], word: str
 ) -> None:
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=word):
         fit(write(tmp_path / "x.parquet", 300))

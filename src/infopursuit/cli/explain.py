@@ -78,7 +78,6 @@ def explain(chosen: argparse.Namespace) -> int:
 def _conversation(
     model: PursuitClassifier, stop: StoppingRule, answerer: Any, chosen: argparse.Namespace
 ) -> Explanation:
-    """Ask a person or a vision model about one image, or a person about what is in mind."""
     from infopursuit.pursuit.conversation import converse
     from infopursuit.pursuit.person import Person
 

@@ -273,7 +273,6 @@ def _splits(source: Given, model: PursuitClassifier) -> list[str]:
 
 
 def _labels(source: Given, model: PursuitClassifier) -> np.ndarray:
-    """Return the number of the class of each image, -1 if it has none."""
     names = model.pursuit_.class_names
     numbers = {spelled(name): number for number, name in enumerate(names)}
     labels = np.full(len(source.ids), UNKNOWN, dtype=np.int64)

@@ -104,7 +104,6 @@ def fit(chosen: argparse.Namespace) -> int:
 
 
 def _given(chosen: argparse.Namespace) -> tuple[Given, Given | None]:
-    """Return the images to fit on, and those to test on if there are some."""
     if not is_packed(chosen.images) and chosen.images.suffix in EMBEDDED:
         if chosen.texts is None:
             raise InputError(
@@ -120,7 +119,6 @@ def _given(chosen: argparse.Namespace) -> tuple[Given, Given | None]:
 
 
 def _texts_and_clip(chosen: argparse.Namespace, embedded: bool) -> tuple[Any, Embedding | None]:
-    """Return the texts, and the CLIP that embeds what is not embedded."""
     name = chosen.clip or (None if embedded else "ViT-B-32")
     source = None if name is None else clip_source(name, chosen.pretrained)
     embedding = None if source is None else Embedding(source, chosen.device)

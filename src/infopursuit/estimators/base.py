@@ -442,7 +442,6 @@ class PursuitClassifier:
             check_is_fitted(self, "pursuit_")
 
     def _rows(self, X: Any) -> Matrix:
-        """Return the rows as the answer rule wants them."""
         self._check_fitted()
         if self.pursuit_.rule.of_tables:
             return self._table(X)
@@ -492,7 +491,6 @@ class PursuitClassifier:
             )
 
     def _answers(self, X: Any) -> Tensor:
-        """Return the answers (n, k), in [0, 1]."""
         return torch.cat(list(self._answer_blocks(X)))
 
     def _given(

@@ -35,7 +35,6 @@ class Inputs(PursuitClassifier):
         return self.texts is None if own is None else own.of_tables
 
     def _table_to_fit(self, X: Any, y: Any, wishes: Wishes) -> tuple[Matrix, Any, QuestionSource]:
-        """Return the rows of a table, their labels, and where questions about them come from."""
         self.columns_ = TableColumns.of(X)
         rows, y = self._checked(X, y, reset=True)
         source = self._own_source() or TableQuestions()
@@ -73,7 +72,6 @@ class Inputs(PursuitClassifier):
         return tags
 
     def _keep_column_names(self, X: Any) -> None:
-        """Remember the names of a data frame's columns, as scikit-learn does."""
         names = column_names(X)
         if names:
             self.feature_names_in_ = np.array(names, dtype=object)

@@ -198,7 +198,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             self.texts = TableQuestions.of(pursuit)
 
     def _take(self, fitted: Fitted) -> None:
-        """Become what was fitted."""
         self.pursuit_, self.queries_ = fitted.pursuit, fitted.pursuit.queries
         self.provenance_, self.knowledge_ = fitted.facts, fitted.knowledge
         self.clip_source_ = None
@@ -350,7 +349,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
     # -- settings and sources ---------------------------------------------------------------
 
     def _checked_settings(self) -> Wishes:
-        """Return which questions are wanted; InputError for a malformed setting."""
         wishes = Wishes(self.n_queries, self.queries, self.ban, self.keep, self.first_query)
         wishes.checked()
         check_words("rates", self.rates, get_args(Rates))
@@ -378,7 +376,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         self.n_features_in_ = width
 
     def _texts_to_ask(self, wishes: Wishes, reference_embeddings: Any = None) -> TextSource:
-        """Return the texts to choose from; InputError without any."""
         if self.texts is None or self._own_source() is not None:
             raise InputError("texts is missing; expected texts to choose from")
         reference = None

@@ -393,7 +393,6 @@ def _method_of(estimator: str) -> tuple[Any, Any]:
 
 
 def _parts(weights: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
-    """Return the tensors of each part, by their names in it."""
     parts: dict[str, dict[str, Tensor]] = {}
     for name, tensor in weights.items():
         part, _, own = name.partition(".")
@@ -402,5 +401,4 @@ def _parts(weights: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:
 
 
 def _words(rule: AnswerRule, table: TableColumns | None) -> tuple[tuple[str, ...], ...]:
-    """Return what the answers about columns are called; none of others."""
     return value_words(rule, table) if isinstance(rule, ColumnValues) else ()

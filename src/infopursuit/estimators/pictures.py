@@ -158,7 +158,6 @@ def _of_path(
 
 
 def _labelled(given: Given) -> Given:
-    """Return the pictures that have a class; most classes have several."""
     labelled = [row for row, each in enumerate(given.classes or ()) if each is not None]
     if not labelled:
         raise InputError(

@@ -204,7 +204,6 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
     def _on_questions(
         self, X: Any, y: Any, validation: Any
     ) -> tuple[InMemorySet, Start, tuple[TrainingImages, TrainingImages]]:
-        """Return rows and the questions that a source chose on them, which stay as they are."""
         if self.dictionary != "fixed":
             raise InputError(
                 f"dictionary is {self.dictionary!r}, and only texts can be learned; expected "
@@ -234,7 +233,6 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         return data, start, (_images(train), _images(held_out))
 
     def _start(self, texts: TextTable, initial: Int[Tensor, " k"], reference: Any) -> Start:
-        """Return the texts of these rows as the dictionary to start from."""
         relative_to = None
         if reference is not None:
             rows = UnitMatrix(reference, "reference_embeddings")
@@ -251,7 +249,6 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         checkpoint: Checkpoint | None,
         processes: Processes,
     ) -> None:
-        """Train on images, and select on others, from the questions of a start on."""
         train, held_out = images
         trainer = Trainer(
             train,
@@ -328,7 +325,6 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         return data.subset(kept), data.subset(held)
 
     def _initial(self, texts: TextTable, train: InMemorySet | None) -> Int[Tensor, " k"]:
-        """Return rows of the texts that the dictionary starts from."""
         if self.queries is not None:
             if not len(self.queries):
                 raise InputError("queries is empty; expected at least one text")

@@ -232,7 +232,6 @@ def read_annotations(path: str | Path) -> Annotations:
 
 
 def _of_table(table: CsvTable) -> Annotations:
-    """Return the rows of a table, in its order."""
     names = Annotation._fields if table.has(BY) else COLUMNS
     rows = zip(*map(table.column, names), strict=True)
     return Annotations(map(_annotation, rows), str(table.path), table.numbers)

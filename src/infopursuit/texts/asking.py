@@ -133,7 +133,6 @@ def _is_name(text: str) -> bool:
 
 
 def _names_one(phrase: str) -> bool:
-    """Return whether the head or the last word of a phrase is a noun."""
     words = {wording.head(phrase), phrase.rsplit(" ", 1)[-1]} if " " in phrase else {phrase}
     return any(_is_noun(word) or (" " in phrase and is_noun(word)) for word in words)
 

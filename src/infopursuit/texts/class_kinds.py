@@ -87,7 +87,6 @@ def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
 
 
 def _ends(words: Sequence[str]) -> list[Sequence[str]]:
-    """Return the last words of a name, and the first ones, the most words first."""
     last = [words[start:] for start in range(1, len(words))]
     return last + [words[:end] for end in range(len(words) - 1, 0, -1)]
 
@@ -100,14 +99,12 @@ def _known(classes: Sequence[str]) -> list[int]:
 
 @cache
 def _tops() -> tuple[dict[str, set[int]], set[int]]:
-    """Return the senses of each wide kind, and of what holds anything."""
     nouns = packaged_nouns()
     wide = {name: {each for form in nouns.things(name) for each in form} for name in WIDE}
     return wide, {nouns.things(name)[0][0] for name in HOLDS_ANYTHING}
 
 
 def _wide_kinds(sense: int) -> set[str]:
-    """Return the wide kinds of a sense."""
     wide, anything = _tops()
     kinds = packaged_nouns().kinds(sense)
     if not kinds.isdisjoint(anything):

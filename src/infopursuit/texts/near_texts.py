@@ -62,7 +62,6 @@ class NearTexts:
         return [(self.texts[place], cosine) for place, cosine in pairs]
 
     def _embedding(self, query: Any) -> np.ndarray:
-        """Return the query as (1, d) float32."""
         if isinstance(query, str):
             if self._clip is not None:
                 return embed_texts(self._clip, [query], progress=False)

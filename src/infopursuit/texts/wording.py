@@ -214,7 +214,6 @@ def _is_ing_verb(word: str) -> bool:
 
 
 def _article(text: str, form: Form) -> str:
-    """Return the article of a noun phrase with a blank behind it, or nothing."""
     first, _, rest = text.partition(" ")
     if form is not Form.SINGULAR or first.lower() in _DETERMINERS or first.isdigit():
         return ""
