@@ -21,14 +21,7 @@ from typing import Any, NoReturn
 
 import shtab
 
-from infopursuit.cli.options import (
-    HELP,
-    count,
-    given_path,
-    port,
-    probability,
-    request_field,
-)
+from infopursuit.cli.options import HELP, count, given_path, port, probability, request_field
 from infopursuit.cli.options import add_command as _command
 from infopursuit.cli.options import add_option as _option
 from infopursuit.cli.options import add_path as _path

@@ -494,10 +494,7 @@ class PursuitClassifier:
         return torch.cat(list(self._answer_blocks(X)))
 
     def _given(
-        self,
-        X: Any,
-        overrides: Mapping[str, str | float] | None,
-        names: Sequence[str] | None,
+        self, X: Any, overrides: Mapping[str, str | float] | None, names: Sequence[str] | None
     ) -> tuple[Tensor, list[str], list[int]]:
         """Return answers (n, k) with the overrides in them, names, and the overridden queries."""
         answers = self._answers(X)

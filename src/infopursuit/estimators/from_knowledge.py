@@ -23,11 +23,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.directions import fit_score_maps
-from infopursuit.pursuit.answers.rules import (
-    AnswerRule,
-    ColumnAnswers,
-    ThresholdAnswers,
-)
+from infopursuit.pursuit.answers.rules import AnswerRule, ColumnAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.naive_bayes.fit import ASSUMED_TEMPERING
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions

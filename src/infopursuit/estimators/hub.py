@@ -21,10 +21,7 @@ from infopursuit.datasets.trained_on import KEY
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
 from infopursuit.estimators.provenance import measured
 
-ACCURACIES = {
-    "test": "test {}s",
-    "held-out": "{0}s held out of the training {0}s",
-}
+ACCURACIES = {"test": "test {}s", "held-out": "{0}s held out of the training {0}s"}
 
 
 def push(

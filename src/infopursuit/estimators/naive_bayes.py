@@ -29,12 +29,7 @@ from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.fitting import Fitted, Split, fit_pursuit
 from infopursuit.questions.knowledge import ClassKnowledge, Knowledge
-from infopursuit.questions.labels import (
-    check_width,
-    seed_of,
-    training_set,
-    validation_set,
-)
+from infopursuit.questions.labels import check_width, seed_of, training_set, validation_set
 from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
@@ -273,21 +268,14 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         querier = cast(InformationGain, self.pursuit_.querier)
         table = self.counts_.table(querier.table).to(self.pursuit_.device)
         self.pursuit_ = replace(
-            self.pursuit_,
-            querier=querier.on(table),
-            classifier=NaiveBayes(table),
+            self.pursuit_, querier=querier.on(table), classifier=NaiveBayes(table)
         )
         self.provenance_["images"] += len(data)
         remember(self.provenance_, each_row(data.rows))
         return self
 
     def select_queries(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        *,
-        reference_embeddings: Any = None,
+        self, X: Any, y: Any, sample_weight: Any = None, *, reference_embeddings: Any = None
     ) -> list[str]:
         """Return the k texts that `fit` would choose, from all the rows given; nothing is fitted.
 

@@ -101,10 +101,7 @@ def fit(
 
 
 def labelled_pictures(
-    images: Any,
-    classes: Any = None,
-    test_fraction: float = TEST_FRACTION,
-    label: str | None = None,
+    images: Any, classes: Any = None, test_fraction: float = TEST_FRACTION, label: str | None = None
 ) -> tuple[Given, Given | None]:
     """Return the pictures to fit on, and those to test on if a folder has some.
 

@@ -366,10 +366,7 @@ def settings_of(model: VariationalInformationPursuit) -> VariationalSettings:
 
 
 def sharded_images(
-    shards: EmbeddedShards,
-    validation: ShardedImages | None,
-    share: float,
-    seed: int,
+    shards: EmbeddedShards, validation: ShardedImages | None, share: float, seed: int
 ) -> tuple[TrainingImages, TrainingImages]:
     """Return images to learn from and to select on, of which each process reads its own."""
     labels = torch.from_numpy(shards.labels())
