@@ -17,12 +17,7 @@ import pytest
 import infopursuit
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
-from infopursuit.texts.annotations import (
-    Annotation,
-    Annotations,
-    add_annotations,
-    read_annotations,
-)
+from infopursuit.texts.annotations import Annotation, Annotations, add_annotations, read_annotations
 from infopursuit.texts.picture_names import SEVERAL, pictures_named
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.planted import PHOTO_TEXTS, write_folder

@@ -13,23 +13,14 @@ from sklearn.base import clone
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.directions import (
-    OTHER_STRENGTHS,
-    fit_score_maps,
-    usual_strength,
-)
+from infopursuit.pursuit.answers.directions import OTHER_STRENGTHS, fit_score_maps, usual_strength
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions import knowledge as class_knowledge
 from infopursuit.questions.draft import CLOSE, CLOSEST, IN_COMMON, impossible_texts
-from infopursuit.questions.knowledge import (
-    CERTIFIED,
-    OBEYED,
-    ClassKnowledge,
-    Knowledge,
-)
+from infopursuit.questions.knowledge import CERTIFIED, OBEYED, ClassKnowledge, Knowledge
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_tables import write_knowledge

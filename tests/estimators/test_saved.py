@@ -23,10 +23,7 @@ from safetensors.numpy import load_file, save_file
 import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.estimators.persistence import (
-    DESCRIPTION,
-    WEIGHTS,
-)
+from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import World
@@ -46,12 +43,7 @@ def contents(folder: Path) -> dict[str, bytes]:
         {"first_query": "nothing 1", "stop": StoppingRule(0.7, 4, None, 2)},
         {"ban": ["legs"], "random_state": np.int64(3)},
     ],
-    ids=[
-        "five_valued",
-        "subclasses",
-        "first query and stop",
-        "ban",
-    ],
+    ids=["five_valued", "subclasses", "first query and stop", "ban"],
 )
 def test_a_model_comes_back_the_same(world: World, tmp_path: Path, settings: dict) -> None:
     model = world.fitted(**settings)

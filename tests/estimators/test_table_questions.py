@@ -12,11 +12,7 @@ import torch
 from sklearn.base import clone
 
 import infopursuit
-from infopursuit import (
-    InformationPursuitClassifier,
-    TableQuestions,
-    VariationalInformationPursuit,
-)
+from infopursuit import InformationPursuitClassifier, TableQuestions, VariationalInformationPursuit
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
