@@ -16,17 +16,13 @@ from infopursuit.datasets.decoding import thumbnail
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import (
     SMALL,
-    UNKNOWN,
     Chosen,
     Facts,
     contents,
     described,
-    origins,
     page_images,
 )
-from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.vip.networks import HistoryNetwork
-from infopursuit.texts.vocabulary import visual_vocabulary
 from tests.explorer.made_up import (
     PLAIN,
     STOP,
@@ -89,14 +85,6 @@ def test_samples_are_spread_over_the_classes_and_all_others_are_scored(levels: i
     assert found.model.classes == list(PLAIN)
 
 
-def test_images_without_a_class_are_shown_and_not_scored() -> None:
-    pursuit = naive_bayes()
-    test = replace(images(pursuit, 12), labels=np.full(12, UNKNOWN))
-    found = contents((pursuit, Facts("m", STOP)), test, chosen=Chosen(test=5))
-    assert [each.label for each in found.images.test] == [None] * 5
-    assert found.images.scored.labels == ""
-
-
 def test_the_limit_holds_and_what_is_left_out_is_reported(caplog: pytest.LogCaptureFixture) -> None:
     pursuit = naive_bayes()
     named = (pursuit, Facts("m", STOP))
@@ -115,18 +103,6 @@ def test_the_limit_holds_and_what_is_left_out_is_reported(caplog: pytest.LogCapt
     assert shown_test + len(scored) == 40  # all test images count
     assert f"{shown_test} of 40 test images fit" in caplog.text
     assert f"{shown_train} of 40 training images fit" in caplog.text
-
-
-def test_5000_questions_fit_into_a_page() -> None:
-    pursuit = naive_bayes(5000, PLAIN[:6])
-    test = images(pursuit, 40)
-    found = contents((pursuit, Facts("m", STOP)), test, chosen=Chosen(limit=room("m")))
-    assert len(found.model.queries) == 5000
-    assert len(found.images.test) == 40
-    assert len(page(found).encode()) <= payload.LIMIT
-    wide = naive_bayes(5000, [f"class {number}" for number in range(100)])
-    with pytest.raises(InputError, match="m has 5,000 questions and 100 classes; expected fewer"):
-        contents((wide, Facts("m", STOP)), test, chosen=Chosen(limit=room("m")))
 
 
 def test_bad_input_is_refused() -> None:
@@ -173,29 +149,3 @@ def test_a_thumbnail_is_small_and_bare() -> None:
     again = Image.open(BytesIO(content))
     assert (again.format, again.size) == ("WEBP", (128, 85))
     assert b"where I live" not in content and not again.getexif()
-
-
-def test_a_third_of_the_samples_may_be_wrong_predictions() -> None:
-    pursuit = naive_bayes()
-    test = images(pursuit, 300, pictures=False)
-    found = contents((pursuit, Facts("m", STOP)), test, chosen=Chosen(30, 0)).images.test
-    predicted = pursuit.ask_until(test.answers, STOP).posterior.argmax(dim=1).numpy()
-    rows = [int(each.id.split()[1]) for each in found]
-    assert rows[:20] == list(range(20))  # spread over the classes, as the images are
-    assert (predicted[rows[20:]] != test.labels[rows[20:]]).all()
-    assert len(set(rows)) == 30
-
-
-def test_sources_are_named_in_words() -> None:
-    word = visual_vocabulary()[0]
-    names = {
-        "corpus/coco": "captions",
-        "dictionary/birds,corpus/coco": "captions and class prompts",
-        "dictionary/birds": "class prompts",
-        "list/birds,kept": "a list and kept by your choice",
-        "corpus/coco,corpus/flickr": "captions",
-        "control": "control",
-    }
-    sources = {f"zzz {number}": source for number, source in enumerate(names)}
-    found = origins({**sources, word.upper(): "corpus/words"})
-    assert list(found.values()) == [*names.values(), "visual vocabulary"]

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from infopursuit.core.errors import InputError, writable
 from infopursuit.explorer import payload
 from infopursuit.explorer.page import page
-from tests.explorer.made_up import HOSTILE, read_floats, read_labels, read_levels, small_payload
+from tests.explorer.made_up import read_floats, read_labels, read_levels, small_payload
 
 # A name of a vocabulary that nothing fetches; every other address would be one too many.
 NAMESPACES = ("http://www.w3.org/2000/svg",)
@@ -87,19 +87,6 @@ def test_the_shipped_page_is_one_file_that_fetches_nothing() -> None:
     assert len(scripts) == 2
     head = text.index("Content-Security-Policy")
     assert head < text.index("<style") < text.index('<script type="module">')
-
-
-def test_names_are_texts_wherever_they_stand() -> None:
-    plain = Elements(page(small_payload()))
-    made = small_payload(names=HOSTILE).model_copy(update={"title": HOSTILE[0]})
-    elements = Elements(page(made))
-    assert [tag for tag, _ in elements.found] == [tag for tag, _ in plain.found]
-    (title,) = [content for tag, _, content in elements.texts if tag == "title"]
-    assert title == HOSTILE[0]
-    (data,) = [content for tag, each, content in elements.texts if each.get("id") == "payload"]
-    assert json.loads(data)["model"]["classes"] == list(HOSTILE)
-    assert payload.read(data) == made
-    assert "<" not in data and data.isascii()
 
 
 # -- the document in the page ----------------------------------------------------------------
