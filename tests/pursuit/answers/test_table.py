@@ -32,25 +32,6 @@ def table(levels: int, independent_answers: float = 3.0) -> AnswerTable:
     )
 
 
-def answers(levels: int, count: int = 30) -> Tensor:
-    generator = torch.Generator().manual_seed(2)
-    return torch.randint(levels, (count, K), generator=generator).double() / (levels - 1)
-
-
-@LEVELS
-def test_evidence_is_the_sum_over_the_answers_that_were_asked(levels: int) -> None:
-    given, mask = answers(levels), (drawn(30, K, seed=3) > 0).double()
-    of = table(levels)
-    evidence = of.evidence(given, mask)
-    for image in range(30):
-        for label in range(C):
-            total = float(of.log_prior[label])
-            for query in mask[image].nonzero().flatten().tolist():
-                level = round(float(given[image, query]) * (levels - 1))
-                total += float(of.log_likelihood[level, query, label])
-            assert math.isclose(float(evidence[image, label]), total, rel_tol=1e-9)
-
-
 @LEVELS
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.8])
 def test_between_two_levels_an_answer_is_one_of_them_or_the_other(

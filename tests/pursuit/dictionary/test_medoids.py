@@ -22,8 +22,6 @@ from tests.pursuit.dictionary.medoid_checks import (
     check_changes,
     check_lists,
     check_search,
-    near_medoids,
-    reported,
     short_blocks,
 )
 from tests.pursuit.dictionary.reference_medoids import (
@@ -195,20 +193,6 @@ def test_changes_are_those_of_the_whole_matrix(device: str, n: int, k: int, seed
     check_changes(device, n, k, seed)
 
 
-@pytest.mark.usefixtures("in_short_blocks")
-@given(st.integers(20, 60), st.integers(4, 9), st.integers(2, 3), st.integers(0, 99))
-def test_changes_of_a_short_reach_are_upper_bounds(n: int, k: int, reach: int, seed: int) -> None:
-    points = clustered(n, seed)
-    distances, medoids = euclidean(points), np.arange(k)
-    near = near_medoids(points, medoids, reach)
-    for position in range(k):
-        around = (near.listed == position).any(dim=0).nonzero().squeeze(1)
-        changes, replaced = reported(near, around)
-        for candidate in set(around.tolist()) - set(range(k)):
-            true = change(distances, medoids, int(replaced[candidate]), candidate)
-            assert changes[candidate] >= true - 1e-3
-
-
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.usefixtures("in_short_blocks")
 @given(st.integers(20, 80), st.integers(1, 9), st.integers(2, 12), st.integers(0, 99))
@@ -216,18 +200,3 @@ def test_lists_stay_true_while_medoids_are_swapped(
     device: str, n: int, k: int, reach: int, seed: int
 ) -> None:
     check_lists(device, n, k, reach, seed)
-
-
-@pytest.mark.usefixtures("in_short_blocks")
-def test_screened_candidates_are_the_better_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"CANDIDATES": 64, "LANDMARKS": 60, "FEWEST": 8}.items():
-        monkeypatch.setattr(medoids, name, value)
-    points = clustered(400, seed=4)
-    near = near_medoids(points, np.arange(8), 8)
-    around = torch.arange(near.n)
-    candidates = around[8:]
-    passed = near._screened(candidates, around, torch.Generator().manual_seed(0))
-    assert len(passed) == int(medoids.SCREENED * len(candidates))
-    assert passed.tolist() == sorted(set(passed.tolist()))
-    changes, _ = reported(near, around)
-    assert changes[passed].mean() < np.quantile(changes[candidates], 0.2)

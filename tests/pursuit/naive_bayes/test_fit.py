@@ -166,51 +166,9 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     assert loss <= min(expected) + 2e-3
 
 
-def test_two_temperings_are_the_further_apart_the_fewer_images_a_class_has() -> None:
+def test_temperings_are_the_further_apart_the_fewer_images_a_class_has() -> None:
     assert [spread_by(count) for count in (4.0, 9.0, 16.0)] == pytest.approx([1.6, 1.4, 1.3])
     assert spread_by(1e-3) == spread_by(1.0), "weights may be small"
-    of, evidence = replace(textbook.table(), spread=1.6), drawn(5, 4).double()
-    posterior = of.tempered(evidence, 3).softmax(dim=1)
-    both = [of.logits(evidence, of.divisor(3) * each).softmax(dim=1) for each in (1.6, 1 / 1.6)]
-    torch.testing.assert_close(posterior, (both[0] + both[1]) / 2)
-
-
-@pytest.mark.parametrize("wear", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("weight", [0.5, 1.3])
-@pytest.mark.parametrize("spread", [1.0, 1.7])
-def test_before_any_answer_the_posterior_is_the_prior(
-    wear: float, weight: float, spread: float
-) -> None:
-    """Tempering comes with the answers: a class of 1 % has 1 % before the first question."""
-    of = replace(textbook.table(), evidence_weight=weight, spread=spread, prior_wear=wear)
-    nothing, evidence = of.log_prior.expand(2, -1), drawn(2, 4).double()
-    assert torch.equal(of.tempered(nothing, 0), nothing)
-    some = of.tempered(torch.stack([nothing[0], evidence[1]]), torch.tensor([[0.0], [3.0]]))
-    assert torch.equal(some[0], nothing[0])
-    torch.testing.assert_close(some[1], of.tempered(evidence, 3)[1])
-
-
-def test_the_prior_wears_as_much_as_is_fitted() -> None:
-    of = replace(textbook.table(), evidence_weight=0.5, growth=0.5)
-    nothing, evidence = of.log_prior.expand(1, -1), drawn(5, 4).double()
-    worn = replace(of, prior_wear=1.0)
-    torch.testing.assert_close(worn.tempered(evidence, 7), evidence / of.divisor(7))
-    half = replace(of, prior_wear=0.5)
-    torch.testing.assert_close(half.tempered(nothing, 7)[0], of.log_prior / of.divisor(7) ** 0.5)
-
-
-def test_classes_calibrate_by_how_frequent_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a frequent class a smaller share is held out, 1,024 at most."""
-    monkeypatch.setattr(fit, "ASSUMED_IMAGES", 0.0)
-    of, answers = textbook.table(3), textbook.answers(3, count=60)
-    labels = NaiveBayes(of)(answers, torch.ones_like(answers)).argmax(dim=1)
-    labels[::4] = (labels[::4] + 1) % 4
-    twice = torch.cat([torch.arange(60), (labels == 1).nonzero().squeeze(1)])
-    once, again = (
-        fit_tempering([HeldOut(InformationGain(of), answers[rows], labels[rows], None)], 5)[1]
-        for rows in (torch.arange(60), twice)
-    )
-    assert once == pytest.approx(again, abs=1e-9)
 
 
 def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -58,11 +59,17 @@ def test_gains_are_those_of_the_definition_and_redundant_ones_come_last(levels: 
 
 
 @LEVELS
-def test_roll_outs_are_those_of_the_definition(levels: int) -> None:
+@pytest.mark.parametrize("spread", [1.0, 1.7])
+@pytest.mark.parametrize(("weight", "wear"), [(1.0, 0.0), (0.5, 0.5), (1.3, 1.0)])
+def test_roll_outs_are_those_of_the_definition(
+    levels: int, weight: float, wear: float, spread: float
+) -> None:
+    of = replace(textbook.table(levels), evidence_weight=weight, spread=spread, prior_wear=wear)
+    of = replace(of, growth=weight)
     answers = textbook.answers(levels, count=12)
-    found = roll_out(*both(levels), answers, 6)
+    found = roll_out(InformationGain(of), NaiveBayes(of), answers, 6)
     for image in range(12):
-        order, posteriors = textbook.pursue(textbook.table(levels), answers[image], 6)
+        order, posteriors = textbook.pursue(of, answers[image], 6)
         assert found.order[image].tolist() == order
         expected = torch.tensor(posteriors, dtype=found.posteriors.dtype)
         torch.testing.assert_close(found.posteriors[image], expected)
