@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -62,44 +62,29 @@ class Scripted:
         return [Answer(self.reply(prompt, sampling.seed), "stop") for prompt in prompts]
 
 
-def by_seed(answers: dict[int, str]) -> Scripted:
-    return Scripted(lambda _, seed: answers[seed])
-
-
-def test_one_answer_with_enough_queries(tmp_path: Path) -> None:
-    model = by_seed({5: "1. Stripes\n2. four legs\n3. wheels"})
-    found = ask_dictionary(model, TEMPLATE, CLASSES, 2, SAMPLING, tmp_path)
-    assert found == ["stripes", "four legs"]
-    assert model.asked == [("2 for Zebra, bus", SAMPLING)]
-
-
-def test_further_answers_top_up(tmp_path: Path) -> None:
-    model = by_seed({5: "1. stripes\n2. zebra", 6: "1. stripes\n2. wheels", 7: "1. tail\n2. ear"})
-    found = ask_dictionary(model, TEMPLATE, CLASSES, 3, SAMPLING, tmp_path)
-    assert found == ["stripes", "wheels", "tail"]
-    assert [sampling.seed for _, sampling in model.asked] == [5, 6, 7]
-
-
-def test_too_few_after_all_tries(tmp_path: Path) -> None:
-    model = Scripted(lambda *_: "1. stripes\n2. black or white\n3. bus")
-    message = r"k = 3 .* for 2 classes, found 1 in 4 answers.*'or': 4, 'class name': 4"
-    with pytest.raises(InputError, match=message):
-        ask_dictionary(model, TEMPLATE, CLASSES, 3, SAMPLING, tmp_path)
-
-
-def test_long_dictionaries_get_the_tokens_they_need(tmp_path: Path) -> None:
-    model = by_seed({5: "\n".join(f"{i}. query number {i}" for i in range(1, 101))})
-    assert len(ask_dictionary(model, TEMPLATE, CLASSES, 100, SAMPLING, tmp_path)) == 100
-    assert model.asked[0][1].max_tokens == 1600
-
-
-def recorded(tmp_path: Path, answer: str) -> Path:
-    """A file that answers the prompt for two queries for CLASSES."""
-    path = tmp_path / "zoo.jsonl"
-    asked = {"classes": CLASSES, "k": 2}
-    recording = Recording("class_queries", asked, Answer(answer, "stop"))
-    write_recorded(path, {"class_queries": TEMPLATE.text}, [recording])
-    return path
+@pytest.mark.parametrize(
+    ("answers", "k", "found"),
+    [
+        (["1. Stripes\n2. four legs\n3. wheels"], 2, ["stripes", "four legs"]),
+        (["1. stripes\n2. zebra", "1. stripes\n2. wheels", "1. tail\n2. ear"], 3,
+         ["stripes", "wheels", "tail"]),
+        (["1. stripes\n2. black or white\n3. bus"] * 4, 3, "found 1 in .*'or': 4, 'class name': 4"),
+        (["\n".join(f"{i}. query {i}" for i in range(1, 101))], 100,
+         [f"query {i}" for i in range(1, 101)]),
+    ],
+)  # fmt: skip
+def test_a_dictionary_is_asked_for_until_it_has_enough(
+    tmp_path: Path, answers: list[str], k: int, found: Any
+) -> None:
+    model = Scripted(lambda _, seed: answers[seed - SAMPLING.seed])
+    if isinstance(found, str):
+        with pytest.raises(UnusableAnswersError, match=found):
+            ask_dictionary(model, TEMPLATE, CLASSES, k, SAMPLING, tmp_path)
+    else:
+        assert ask_dictionary(model, TEMPLATE, CLASSES, k, SAMPLING, tmp_path) == found
+    assert [prompt for prompt, _ in model.asked] == [f"{k} for Zebra, bus"] * len(answers)
+    assert [sampling.seed for _, sampling in model.asked] == list(range(5, 5 + len(answers)))
+    assert model.asked[0][1].max_tokens == max(100, 16 * k)
 
 
 def ask_recorded(path: Path, classes: Sequence[str], k: int, kept_in: Path) -> list[str]:
@@ -107,43 +92,32 @@ def ask_recorded(path: Path, classes: Sequence[str], k: int, kept_in: Path) -> l
     return ask_dictionary(model, template, classes, k, SAMPLING, kept_in)
 
 
-def test_a_recorded_dictionary_is_parsed_like_any_answer_and_kept_nowhere(tmp_path: Path) -> None:
-    path = recorded(
-        tmp_path, "Sure:\n1. Stripes\n2. stripes\n3. mane or tail\n4. four legs\n5. hat"
-    )
-    assert ask_recorded(path, CLASSES, 2, tmp_path / "kept") == ["stripes", "four legs"]
+@pytest.mark.parametrize(
+    ("answer", "classes", "k", "found"),
+    [
+        ("Sure:\n1. Stripes\n2. stripes\n3. a or b\n4. legs", CLASSES, 2, ["stripes", "legs"]),
+        ("1. stripes\n2. legs", CLASSES, 1, ["stripes"]),
+        ("1. stripes\n2. legs", CLASSES[::-1], 2, ["stripes", "legs"]),
+        ("1. stripes\n2. legs", CLASSES, 5, ["stripes", "legs"]),
+        ("1. stripes", ["Zebra", "cow"], 2, r"zoo\.jsonl: no answer .*'cow, zebra'"),
+        ("1. zebra", CLASSES, 2, "k = 2 distinct queries for 2 classes, found 0"),
+    ],
+)  # fmt: skip
+def test_a_recorded_dictionary_is_that_of_the_same_classes(
+    tmp_path: Path, answer: str, classes: list[str], k: int, found: Any
+) -> None:
+    path, asked = tmp_path / "zoo.jsonl", {"classes": CLASSES, "k": 2}
+    recording = Recording("class_queries", asked, Answer(answer, "stop"))
+    write_recorded(path, {"class_queries": TEMPLATE.text}, [recording])
+    if isinstance(found, str):
+        with pytest.raises(InputError, match=found):
+            ask_recorded(path, classes, k, tmp_path / "kept")
+    else:
+        assert ask_recorded(path, classes, k, tmp_path / "kept") == found
     assert not (tmp_path / "kept").exists()
 
 
-@pytest.mark.parametrize(
-    ("classes", "k", "found"),
-    [
-        (CLASSES, 1, ["stripes"]),
-        (CLASSES[::-1], 2, ["stripes", "four legs"]),
-        (CLASSES, 5, ["stripes", "four legs"]),
-    ],
-)
-def test_the_first_recorded_queries_of_the_same_classes(
-    tmp_path: Path,
-    classes: list[str],
-    k: int,
-    found: list[str],
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    caplog.set_level("INFO", "infopursuit")
-    path = recorded(tmp_path, "1. stripes\n2. four legs")
-    assert ask_recorded(path, classes, k, tmp_path) == found
-    assert ("only 2 of k = 5 queries" in caplog.text) == (k == 5)
-
-
-def test_other_classes_and_no_query_at_all_are_errors(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"zoo\.jsonl: no answer .*'cow, zebra'"):
-        ask_recorded(recorded(tmp_path, "1. stripes"), ["Zebra", "cow"], 2, tmp_path)
-    with pytest.raises(UnusableAnswersError, match="k = 2 distinct queries for 2 classes, found 0"):
-        ask_recorded(recorded(tmp_path, "1. zebra"), CLASSES, 2, tmp_path)
-
-
-def test_a_recording_of_other_things_is_not_a_dictionary(tmp_path: Path) -> None:
+def test_other_things_are_no_dictionary(tmp_path: Path) -> None:
     write_recorded(tmp_path / "zoo.jsonl", {"captions": "{{ caption }}"}, [])
     with pytest.raises(InputError, match=r"zoo\.jsonl: expected a template 'class_queries'"):
         open_recorded_prompt(tmp_path / "zoo.jsonl")
@@ -151,25 +125,15 @@ def test_a_recording_of_other_things_is_not_a_dictionary(tmp_path: Path) -> None
         is_list("a.csv")
 
 
-# The recorded dictionaries that are shipped, for the data sets of params/paper.yaml.
-PROMPT = PROMPTS / "class_queries.jinja"
-RECORDED = sorted((ROOT / "params/dictionaries").glob("*.jsonl"))
-PAPER = YAML(typ="safe").load((ROOT / "params/paper.yaml").read_text("utf-8"))
-DATASETS = PAPER["datasets"]
-
-each = pytest.mark.parametrize("path", RECORDED, ids=[path.stem for path in RECORDED])
+DATASETS = YAML(typ="safe").load((ROOT / "params/paper.yaml").read_text("utf-8"))["datasets"]
 
 
-def entries(path: Path) -> list[dict]:
-    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
-
-
-@each
-def test_every_line_of_a_shipped_answer_is_a_query(path: Path, tmp_path: Path) -> None:
-    template, answer = entries(path)
-    k = DATASETS[path.stem]["k"]
-    classes = read_text_list(ROOT / DATASETS[path.stem]["classes"])
-    assert template == {"template": "class_queries", "text": PROMPT.read_text("utf-8")}
+@pytest.mark.parametrize("name", DATASETS)
+def test_every_line_of_a_shipped_answer_is_a_query(name: str, tmp_path: Path) -> None:
+    path, k = ROOT / f"params/dictionaries/{name}.jsonl", DATASETS[name]["k"]
+    template, answer = map(json.loads, path.read_text("utf-8").splitlines())
+    classes = read_text_list(ROOT / DATASETS[name]["classes"])
+    assert template["text"] == (PROMPTS / "class_queries.jinja").read_text("utf-8")
     assert answer["variables"] == {"classes": classes, "k": k}
     parsed = parse_answer(Answer(answer["answer"], answer["finish_reason"]), limit=k)
     assert parsed.rejected == []
