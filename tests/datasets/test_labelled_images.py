@@ -149,16 +149,6 @@ def test_a_spread_sample_has_classes_in_proportion_and_two_of_the_rare_ones() ->
     assert torch.equal(spread_sample(labels, 10000), torch.arange(10000))
 
 
-def test_a_sample_takes_each_image_of_a_class_as_often() -> None:
-    labels = torch.arange(40) % 2
-    drawn = torch.zeros(2, 40)
-    for seed in range(400):
-        drawn[0, even_sample(labels, 10, torch.Generator().manual_seed(seed))] += 1
-        drawn[1, spread_sample(labels, 10, seed)] += 1
-    assert drawn.sum(dim=1).tolist() == [4000, 4000]
-    assert ((drawn > 60) & (drawn < 140)).all()  # 100 each, 5 standard deviations
-
-
 @pytest.mark.parametrize(("block", "against"), [(1024, 8192), (3, 4), (1, 1), (7, 100)])
 def test_near_copies_are_those_of_the_whole_product(
     block: int, against: int, monkeypatch: pytest.MonkeyPatch

@@ -41,23 +41,8 @@ def test_a_table_gives_its_images_from_any_row(tmp_path: Path, start: int, group
     assert source.rows.column("id").to_pylist() == [f"image-{row}" for row in range(12)]
 
 
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        ({"label": [-1, 1, 9]}, "label -1 of row 0 has no class name, as those of 2 of 3 rows"),
-        ({"split": ["test", "train", "val"]}, "split of row 2 is 'val'"),
-    ],
-)
-def test_mistakes_in_a_table_are_named(
-    tmp_path: Path, columns: dict[str, Any], message: str
-) -> None:
-    path = write_image_table(tmp_path / "images.parquet", 3, **columns)
-    assert not has_embeddings(path)
-    with pytest.raises(InputError, match=message):
-        open_image_source(path, CLASSES)
-
-
 def files(root: Path, *names: str) -> Path:
+    root.mkdir(exist_ok=True)
     for name in names:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(b"")
@@ -87,50 +72,21 @@ def make_folder(root: Path) -> Path:
     return root
 
 
-def test_what_is_beside_train_and_test_is_told_and_stray_files_are_not_read(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    for name in ("train/cat/0.png", "test/cat/0.png", "notes/cat/1.png"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        for stray in (name, "Thumbs.db", "train/desktop.ini", "train/cat/Thumbs.db", ".DS_Store"):
-            (tmp_path / stray).touch()
-    assert open_image_source(tmp_path, ["cat"]).rows.column("id").to_pylist() == [
-        "train/cat/0.png",
-        "test/cat/0.png",
-    ]
-    assert caplog.messages == [
-        f"{tmp_path}: 1 files or folders beside 'test' and 'train' are not used, the first is "
-        f"{tmp_path / 'notes'}"
-    ]
-
-
 SPLIT_NAMES = [
     ("Training/a, Training/b, Testing/a, Testing/b", []),
-    ("TRAIN/a, TRAIN/b, Val/a, Val/b", ["Val: the images of this split are the test images"]),
+    ("TRAIN/a, TRAIN/b, Val/a, Val/b", ["Val"]),
     ("train_set/a, train_set/b, test set/a, test set/b", []),
-    ("trainset/a, trainset/b, TestData/a, TestData/b", []),
     ("seg_train/a, seg_train/b, seg_test/a, seg_test/b", []),
-    (
-        "train/a, train/b, test/a, test/b, dev/a",
-        ["dev: the images of this split are fitted on, too"],
-    ),
+    ("train/a, train/b, test/a, test/b, dev/a", ["dev"]),
     ("train-val/a, train-val/b, test-1/a, test-1/b", []),
     ("train/a, train/b, train/train, test/a, test/b, test/train", []),
-    (
-        "images/train/a, images/train/b, images/valid/a, images/valid/b, labels/train/a",
-        ["", "labels"],
-    ),
+    ("images/train/a, images/train/b, images/valid/a, images/valid/b, labels/a", ["", "labels"]),
     ("archive/training/a, archive/training/b, archive/evaluation/a, archive/evaluation/b", []),
     ("train/a, train/b, train/@eaDir, test/a, test/b, #recycle/a, __MACOSX/train/a, ._x/a", []),
-    (
-        "train/a, train/b, train/c, test/a, test/b",
-        ["1 of 3 classes have no test images, and the accu"],
-    ),
+    ("train/a, train/b, test/a, test/b, notes/a", ["not used"]),
+    ("train/a, train/b, train/c, test/a, test/b", ["1 of 3 classes have no test images"]),
     ("train/a, train/b, test/a, test/b, test/d", ["1 of 3 classes have no training images"]),
-    (
-        "train/a, train/A, test/a, test/A",
-        ["the classes 'A' and 'a' differ in case or blanks alone"],
-    ),
+    ("train/a, train/A, test/a, test/A", ["differ in case"]),
 ]
 
 
@@ -179,15 +135,13 @@ def test_files_that_are_no_pictures_are_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     names = ["a/1.png", "a/notes.txt", "b/1.jpg", "b/x/labels.csv", "b/@eaDir/2.jpg", "b/.~3.jpg"]
-    files(tmp_path, *names)
+    files(tmp_path, *names, "Thumbs.db", "a/desktop.ini", ".DS_Store")
     (tmp_path / "b" / "photo.large").write_bytes(encoded(3))
     found = read_image_folder(tmp_path)
     read = [file.relative_to(tmp_path).as_posix() for file in found.pictures]
     assert read == ["a/1.png", "b/1.jpg", "b/photo.large"]
-    assert caplog.messages == [
-        f"{tmp_path}: 2 of 5 files are no pictures and are left out, the first is "
-        f"{tmp_path / 'a/notes.txt'}"
-    ]
+    [told] = caplog.messages
+    assert "2 of 5 files" in told
 
 
 def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
@@ -197,22 +151,6 @@ def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
     given = read_image_folder(folder)
     names = [file.relative_to(folder).as_posix() for file in given.pictures]
     assert sorted(splits_of(names, given.labels, 0.5)) == ["test", "test", "train", "train"]
-
-
-def test_a_folder_is_ordered_by_split_class_and_name(tmp_path: Path) -> None:
-    root = make_folder(tmp_path / "set")
-    classes = ["zebra", "cat", "giant panda"]
-    source = open_image_source(root, classes)
-    ids = source.rows.column("id").to_pylist()
-    assert len(ids) == 18
-    assert ids[0] == "train/zebra/0.jpeg"
-    assert ids[-1] == "test/giant_panda/2.webp"
-    assert source.rows.column("label").to_pylist() == [0, 0, 0, 1, 1, 1, 2, 2, 2] * 2
-    assert source.rows.column("class_name").to_pylist()[8] == "giant panda"
-    assert [file.relative_to(root).as_posix() for file in source.images(5)] == ids[5:]
-    stamp = source.stamp
-    (root / ids[4]).write_bytes(b"edited")
-    assert open_image_source(root, classes).stamp != stamp
 
 
 def test_folders_and_classes_agree_but_for_case_numbers_and_punctuation(tmp_path: Path) -> None:
@@ -236,49 +174,6 @@ def test_a_folder_without_splits_holds_out_one_image_in_five(tmp_path: Path) -> 
     rows = open_folder(files(tmp_path, "cat/11.jpg"), ["dog", "cat"]).rows.to_pylist()
     later = {row["id"] for row in rows if row["split"] == "test"}
     assert len(tested - later) <= 1, "another image changes the place of one at most"
-
-
-def of_two_classes(root: Path) -> object:
-    return open_folder(root, ["cat", "dog"])
-
-
-@pytest.mark.parametrize(
-    ("read", "names", "message"),
-    [
-        (read_image_folder, [], "the folder is empty; expected CLASS/IMAGE"),
-        (
-            read_image_folder,
-            ["a.jpg", "cat/b.jpg"],
-            r"a\.jpg: a file; expected one folder for each",
-        ),
-        (read_image_folder, ["cat/.b.jpg"], "cat: the folder of a class is empty"),
-        (read_image_folder, ["test/cat/1", "car/2"], "a folder 'test', but none called 'train'"),
-        (read_image_folder, ["train/cat/1", "test/dog/1"], "no class to test on is one to fit on"),
-        (read_image_folder, ["Training/a/1", "b/1"], "a folder 'Training', but none called 'test'"),
-        (read_image_folder, ["train/a/1", "Train/b/1", "test/a/1"], "name a split twice"),
-        (read_image_folder, ["a/train/1", "a/test/1", "b/1"], "the splits 'test' and 'train' in"),
-        (read_image_folder, ["train/train/a/1", "test/a/1"], "train/train: a split where a class"),
-        (
-            of_two_classes,
-            ["cat/1", "cat/2", "dog/1"],
-            "1 image of the class 'dog'; expected two or",
-        ),
-        (of_two_classes, ["train/cat/1", "train/dog/1"], "none called .test."),
-    ],
-)
-def test_mistakes_in_a_folder_are_named(
-    tmp_path: Path, read: Callable, names: list[str], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        read(files(tmp_path, *names))
-
-
-def test_class_names_come_from_a_list_or_from_folders(tmp_path: Path) -> None:
-    (tmp_path / "classes.txt").write_text("dog\ncat\n")
-    assert read_class_names(tmp_path / "classes.txt") == ["dog", "cat"]
-    assert read_class_names(files(tmp_path / "plain", "dog/1", "cat/1", ".x/1")) == ["cat", "dog"]
-    split = files(tmp_path / "split", "train/b/1", "train/a/1", "test/a/1")
-    assert read_class_names(split) == ["a", "b"]
 
 
 CSV = "path,label,split\na.png,cat,train\nsub/b.png,Giant_Panda,train\nc.png,2,test\n"
@@ -314,26 +209,6 @@ def test_a_csv_gives_its_files_in_its_order(
     assert source.stamp != before
     with pytest.raises(UnreadableError, match="missing"):
         to_rgb(next(source.images(2)))
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (",2,", ",3,", "row 4: no class '3'"),
-        ("cat,train", "cat", "row 2: 2 cells; expected 3"),
-        ("a.png", "", "row 2: no path"),
-        ("2,test", "2,train", "split 'test' is empty"),
-        ("c.png,2", "./a.png,2", "'./a.png' is there twice, as train of the class 'cat' and as te"),
-        ("c.png,2", "sub/../a.png,1", "'sub/../a.png' is there twice"),
-        ("cat", '\x00""x"', "not a readable CSV|no class"),
-        ("cat", "k\xf6ter", "row 2: no class 'k\xf6ter'"),
-    ],
-)
-def test_mistakes_in_a_csv_are_named(pictures: Path, old: str, new: str, message: str) -> None:
-    assert old in CSV
-    (pictures / "set.csv").write_bytes(CSV.replace(old, new).encode("latin-1"))
-    with pytest.raises(InputError, match=r"set\.csv: .*" + message):
-        open_image_source(pictures / "set.csv", CLASSES)
 
 
 def save_set(folder: Path, splits: tuple[str, ...] = ("train", "test"), **more: Any) -> Path:
@@ -385,28 +260,6 @@ def test_a_folder_that_datasets_saved_gives_both_splits(tmp_path: Path) -> None:
         open_image_source(tmp_path / "set", ["cat", "dog", "zebra"])
 
 
-def test_other_splits_and_columns_are_named_in_a_file(tmp_path: Path) -> None:
-    import datasets
-
-    second = (datasets.ClassLabel(names=["x"]), [0] * 5)
-    folder = save_set(tmp_path / "set", ("train", "validation"), colour=second)
-    (tmp_path / "cut/train").mkdir(parents=True)
-    (tmp_path / "cut/dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    for given, message in [
-        (folder, r"no split 'test'; .* the splits train, validation"),
-        (save_set(tmp_path / "one", splits=()), r"no split 'train'; .* data set without splits"),
-        (tmp_path / "cut", "cut: not a folder that `save_to_disk` wrote"),
-    ]:
-        with pytest.raises(InputError, match=message):
-            open_image_source(given, CLASSES)
-    pinned = tmp_path / "pinned.yaml"
-    pinned.write_text(f"disk: {folder}\nsplits: {{test: validation}}\n")
-    with pytest.raises(InputError, match="one column of labels, found kind, colour"):
-        open_image_source(pinned, CLASSES)
-    pinned.write_text(pinned.read_text() + "label: kind\ncounts: {train: 5, test: 5}\n")
-    assert len(open_image_source(pinned, CLASSES).rows) == 10
-
-
 MATRIX = np.random.default_rng(0).normal(size=(6, 4))
 
 
@@ -440,26 +293,6 @@ def lists(path: Path, column: pa.Array) -> Path:
 def test_parquet_files_with_lists_of_any_kind_are_read(tmp_path: Path, of: Any, kind: Any) -> None:
     rows = [list(row) for row in MATRIX.astype(kind.to_pandas_dtype())]
     check(copied(lists(tmp_path / "x.parquet", pa.array(rows, of(kind)))))
-
-
-@pytest.mark.parametrize(
-    ("rows", "kind", "message"),
-    [
-        ([[1.0, 2.0]] * 5 + [[1.0]], None, "row 5 has 1 numbers, that of row 0 has 2"),
-        ([[1.0, 2.0]] * 5 + [None], None, "row 5 is empty"),
-        ([[1.0, 2.0]] * 5 + [[1.0, None]], None, "row 5 is NaN"),
-        ([[1.0, np.inf]] + [[1.0, 2.0]] * 5, None, "row 0 is NaN, infinite"),
-        ([[1, 2]] * 6, None, "is list<.*int64> *; expected a list of floats"),
-        (["x"] * 6, None, "is string; expected a list of floats"),
-        ([[1.0, 2.0]] * 6, None, "width 2, but `clip` has width 4"),
-        ([[]] * 6, pa.list_(pa.float32()), "row 0 has no numbers"),
-    ],
-)
-def test_mistakes_in_lists_are_named(
-    tmp_path: Path, rows: list[Any], kind: Any, message: str
-) -> None:
-    with pytest.raises(InputError, match=r"x\.parquet: .*" + message):
-        copied(lists(tmp_path / "x.parquet", pa.array(rows, kind)))
 
 
 class _Trap:
@@ -499,29 +332,6 @@ def test_arrays_of_numpy_are_read(tmp_path: Path, name: str) -> None:
     assert table.column("id").to_pylist() == ["0", "1", "2", "3", "x", "y"]
 
 
-@pytest.mark.parametrize("name", ["set.npz", "set"])
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"train_labels": np.array([_Trap()])}, "not readable as plain arrays"),
-        ({"train_labels": np.array([0, -1, 2, 0])}, "label -1 of row 1 has no class name"),
-        ({"train_ids": np.arange(5)}, "train_ids has 5 values for the 4 rows"),
-        ({"train_labels": np.array([0, 1, 2, 3])}, "label 3 of row 3 has no class name"),
-        ({"train_labels": np.ones(4)}, "and train_labels float64; expected floats .* and integers"),
-        ({"test_embeddings": MATRIX[4:, :3]}, "embeddings of width 3"),
-        ({"train_embeddings": np.ones((4, 4), int)}, "train_embeddings is int64"),
-        ({"test_embeddings": MATRIX[4:] * np.nan}, "the embedding of row 4 is NaN"),
-        ({"train_labels": np.array([0, None, 1, 2])}, r"write texts as array\.astype\(str\)"),
-    ],
-)
-def test_mistakes_in_arrays_are_named(
-    tmp_path: Path, name: str, change: dict[str, Any], message: str
-) -> None:
-    arrays = {key: array for key, array in (ARRAYS | change).items() if array is not None}
-    with pytest.raises(InputError, match=rf"{name}(/\w+\.npy)?: .*{message}"):
-        copied(numpy_files(tmp_path / name, arrays))
-
-
 def test_an_array_that_claims_more_rows_than_it_has_takes_no_memory(tmp_path: Path) -> None:
     header = {"descr": "<f4", "fortran_order": False, "shape": (10**12, 4)}
     array = io.BytesIO()
@@ -532,8 +342,104 @@ def test_an_array_that_claims_more_rows_than_it_has_takes_no_memory(tmp_path: Pa
         copied(tmp_path / "x.npz")
 
 
-def test_a_single_array_is_refused(tmp_path: Path) -> None:
-    with (tmp_path / "x.npz").open("wb") as file:
+def single_array(place: Path) -> Path:
+    with place.open("wb") as file:
         np.save(file, MATRIX)
-    with pytest.raises(InputError, match=r"x\.npz: not readable as plain arrays"):
-        copied(tmp_path / "x.npz")
+    return place
+
+
+def table(**columns: list[Any]) -> Callable[[Path], Path]:
+    return lambda home: write_image_table(home / "x.parquet", 3, **columns)
+
+
+def folder(*names: str) -> Callable[[Path], Path]:
+    return lambda home: files(home / "photos", *names)
+
+
+def csv_file(old: str, new: str) -> Callable[[Path], Path]:
+    def write(home: Path) -> Path:
+        files(home, "a.png", "sub/b.png", "c.png")
+        (home / "x.csv").write_bytes(CSV.replace(old, new).encode("latin-1"))
+        return home / "x.csv"
+
+    return write
+
+
+def rows_of(rows: list[Any], kind: Any = None) -> Callable[[Path], Path]:
+    return lambda home: lists(home / "x.parquet", pa.array(rows, kind))
+
+
+def arrays(**change: np.ndarray) -> Callable[[Path], Path]:
+    return lambda home: numpy_files(home / "x.npz", ARRAYS | change)
+
+
+def pinned(home: Path) -> Path:
+    import datasets
+
+    second = (datasets.ClassLabel(names=["x"]), [0] * 5)
+    disk = save_set(home / "set", ("train", "validation"), colour=second)
+    (home / "x.yaml").write_text(f"disk: {disk}\nsplits: {{test: validation}}\n")
+    return home / "x.yaml"
+
+
+PAIRS = [[1.0, 2.0]] * 5
+REFUSED: list[tuple[Callable[[Path], Path], str]] = [
+    (table(label=[-1, 1, 9]), "label -1 of row 0"),
+    (table(split=["test", "train", "val"]), "split of row 2 is 'val'"),
+    (folder(), "empty"),
+    (folder("a.jpg", "cat/b.jpg"), "a.jpg"),
+    (folder("cat/.b.jpg"), "cat: "),
+    (folder("test/cat/1", "car/2"), "'train'"),
+    (folder("train/cat/1", "test/dog/1"), "test on"),
+    (folder("train/cat/1", "train/dog/1"), "'test'"),
+    (folder("train/a/1", "Train/b/1", "test/a/1"), "twice"),
+    (folder("a/train/1", "a/test/1", "b/1"), "splits"),
+    (folder("train/train/a/1", "test/a/1"), "train/train"),
+    (folder(*(f"{name}/1" for name in CLASSES), "cat/2"), "'giant panda'"),
+    (csv_file(",2,", ",3,"), "row 4"),
+    (csv_file("cat,train", "cat"), "row 2"),
+    (csv_file("a.png", ""), "no path"),
+    (csv_file("2,test", "2,train"), "empty"),
+    (csv_file("c.png,2", "./a.png,2"), "'./a.png'"),
+    (csv_file("c.png,2", "sub/../a.png,1"), "twice"),
+    (csv_file("cat", "k\xf6ter"), "k\xf6ter"),
+    (lambda home: save_set(home / "x", splits=()), "'train'"),
+    (lambda home: save_set(home / "x", ("train", "validation")), "'test'"),
+    (lambda home: files(home, "x/dataset_dict.json") / "x", "save_to_disk"),
+    (pinned, "kind, colour"),
+    (rows_of([*PAIRS, [1.0]]), "row 5 has 1"),
+    (rows_of([*PAIRS, None]), "row 5"),
+    (rows_of([*PAIRS, [1.0, None]]), "NaN"),
+    (rows_of([[1.0, np.inf], *PAIRS]), "row 0"),
+    (rows_of([[1, 2]] * 6), "int64"),
+    (rows_of(["x"] * 6), "string"),
+    (rows_of([*PAIRS, [1.0, 2.0]]), "width 2"),
+    (rows_of([[]] * 6, pa.list_(pa.float32())), "row 0"),
+    (arrays(train_labels=np.array([_Trap()])), "plain arrays"),
+    (arrays(train_labels=np.array([0, None, 1, 2])), "astype"),
+    (arrays(train_labels=np.array([0, -1, 2, 0])), "label -1"),
+    (arrays(train_labels=np.array([0, 1, 2, 3])), "label 3"),
+    (arrays(train_labels=np.ones(4)), "float64"),
+    (arrays(train_ids=np.arange(5)), "train_ids"),
+    (arrays(test_embeddings=MATRIX[4:, :3]), "width 3"),
+    (arrays(train_embeddings=np.ones((4, 4), int)), "int64"),
+    (arrays(test_embeddings=MATRIX[4:] * np.nan), "row 4"),
+    (lambda home: single_array(home / "x.npz"), "plain arrays"),
+]
+
+
+@pytest.mark.parametrize(("write", "word"), REFUSED)
+def test_what_is_refused_names_the_file_and_the_place(
+    tmp_path: Path, write: Callable[[Path], Path], word: str
+) -> None:
+    path = write(tmp_path)
+    with pytest.raises(InputError) as caught:
+        if has_embeddings(path):
+            copied(path)
+        elif path.name == "photos":
+            read_image_folder(path)
+            open_image_source(path, CLASSES)
+        else:
+            open_image_source(path, CLASSES)
+    assert path.stem in str(caught.value)
+    assert word in str(caught.value)

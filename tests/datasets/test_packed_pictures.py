@@ -161,26 +161,23 @@ def broken(path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("write", "message"),
+    ("write", "word"),
     [
-        (lambda home: tar(home / "a.tar", kind="txt", label=lambda row: f"A cat, {row}."),
-         r"a\.tar: 12 classes of 12 pictures, such as 'A cat, 0\.'; expected several"),
-        (lambda home: tar(home / "a.tar", kind="json", label=lambda _: "{"),
-         r"a\.tar: shard/000\.json: expected a JSON object"),
-        (lambda home: tar(home / "a.tar", kind="jpg"), r"000 has png and jpg; expected one"),
-        (lambda home: tar(home / "a.tar", kind="xml"), r"a\.tar: no classes; .* KEY\.cls"),
-        (lambda home: tar(home / "a.tar", 0), r"a\.tar: no picture in it"),
-        (lambda home: home / "a.tar", r"a\.tar: no such file"),
-        (lambda home: broken(home / "a.tar"), r"a\.tar: not a readable tar"),
+        (lambda home: tar(home / "a.tar", kind="txt", label=lambda row: f"A cat, {row}."), "12"),
+        (lambda home: tar(home / "a.tar", kind="json", label=lambda _: "{"), "JSON"),
+        (lambda home: tar(home / "a.tar", kind="jpg"), "png and jpg"),
+        (lambda home: tar(home / "a.tar", kind="xml"), "no classes"),
+        (lambda home: tar(home / "a.tar", 0), "no picture"),
+        (lambda home: home / "a.tar", "no such file"),
+        (lambda home: broken(home / "a.tar"), "not a readable tar"),
         (lambda home: hub_parquet(parquet_folder(home) / "more/train-1.parquet").parents[1],
-         r"files of the split train, as in .*; expected one of these folders"),
-        (lambda home: hub_parquet(parquet_folder(home) / "data/a.parquet").parents[1],
-         r"a\.parquet: no split in its name; expected train or test"),
-        (lambda home: tar(parquet_folder(home) / "a.tar").parent, "Parquet files and tars; expect"),
+         "folders"),
+        (lambda home: hub_parquet(parquet_folder(home) / "data/a.parquet").parents[1], "no split"),
+        (lambda home: tar(parquet_folder(home) / "a.tar").parent, "tars"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_named(tmp_path: Path, write: Callable[[Path], Path], message: str) -> None:
-    with pytest.raises(InputError, match=message):
+def test_a_mistake_is_named(tmp_path: Path, write: Callable[[Path], Path], word: str) -> None:
+    with pytest.raises(InputError, match=word):
         labelled_pictures(write(tmp_path))
 
 

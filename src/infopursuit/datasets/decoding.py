@@ -133,7 +133,6 @@ class LimitedFile(io.BytesIO):
 
 
 def _content(picture: Any) -> bytes:
-    """Return the bytes of a path, of bytes or of an open file."""
     if isinstance(picture, str | Path):
         try:
             return read_bytes(picture, "expected a picture")
@@ -271,7 +270,6 @@ def _upright(image: Image.Image) -> Image.Image:
 
 
 def _opaque(image: Image.Image) -> Image.Image:
-    """Return RGB of an image of any mode without transparency."""
     if image.mode.startswith("I;16"):
         return _scaled(image, _depth(image))
     if image.mode == "I":
@@ -340,7 +338,6 @@ def _by_profile(image: Image.Image) -> Image.Image:
 
 
 def _image_of(array: np.ndarray | Tensor) -> Image.Image:
-    """Return a PIL image of an array or a tensor."""
     if isinstance(array, Tensor):
         tensor = array.detach().cpu()
         found = tuple(tensor.shape)
@@ -360,7 +357,6 @@ def _image_of(array: np.ndarray | Tensor) -> Image.Image:
 
 
 def _bytes_of(values: np.ndarray) -> np.ndarray:
-    """Return the numbers of an array as uint8, by their type."""
     kind = values.dtype.kind
     if values.dtype == np.uint8:
         return values
@@ -380,5 +376,4 @@ def _bytes_of(values: np.ndarray) -> np.ndarray:
 
 
 def _eight_bits(values: np.ndarray) -> np.ndarray:
-    """Return floats from 0 to 1 as uint8."""
     return np.rint(values.astype(np.float64) * 255).astype(np.uint8)

@@ -114,14 +114,12 @@ def list_near_copies(
 
 
 def _matrices(path: Path, split: str) -> Iterator[np.ndarray]:
-    """Yield the embeddings of a split, a block at a time."""
     for file, start, table in split_blocks(path, split, (EMBEDDING,), AGAINST):
         if len(table):
             yield embedding_matrix(table, file, first_row=start)
 
 
 def _named(path: Path, split: str, rows: Int64[np.ndarray, " p"]) -> pa.Table:
-    """Return ids and class names of some rows of a split, in the order asked for."""
     wanted, places = np.unique(rows, return_inverse=True)
     tables, first = [], 0
     for _, _, table in split_blocks(path, split, ("id", "class_name"), AGAINST):

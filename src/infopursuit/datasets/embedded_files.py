@@ -165,7 +165,6 @@ def _of_arrays(path: Path, classes: Sequence[str]) -> EmbeddedImages:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return the arrays of an .npz file, or those of the .npy files of a folder, on the disk."""
     if not path.exists():
         raise InputError(f"{path}: no such file; expected arrays {', '.join(ARRAYS)}")
     if path.is_dir():

@@ -122,7 +122,6 @@ def read_embedded_texts(path: Path) -> tuple[list[str], np.ndarray, str | None]:
 
 
 def _of_arrays(path: Path) -> list[Given]:
-    """Return what an .npz file has, each split of it on its own."""
     arrays = read_arrays(path)
     if ARRAYS[0] not in arrays:
         rows = _first_of(path, arrays, ROWS)
@@ -153,7 +152,6 @@ def rows_of_split(path: Path, arrays: dict[str, np.ndarray], split: str) -> Labe
 def _class_of_each(
     path: Path, arrays: dict[str, np.ndarray], labels: np.ndarray, what: str
 ) -> np.ndarray:
-    """Return the classes of rows by name, if labels are names or the file has the names."""
     key = next((each for each in NAMES if each in arrays), None)
     if key is None or labels.dtype.kind not in "biuf":
         return texts_of(labels)
@@ -300,7 +298,6 @@ def _images(path: Path, schema: pa.Schema) -> str | None:
 
 
 def _is_struct(kind: pa.DataType) -> bool:
-    """Return whether a column has images as the library `datasets` stores them."""
     return pa.types.is_struct(kind) and {each.name for each in kind} == {"bytes", "path"}
 
 
@@ -383,7 +380,6 @@ def roles(path: Path, given: Sequence[Any]) -> list[str | None]:
 
 
 def _of_splits(given: Given) -> list[Given]:
-    """Return the rows of a table to fit on, and then those to test on if there are some."""
     path = given.where
     if given.rows is None:
         raise InputError(f"{path}: no column {EMBEDDING!r}; expected the embedding of each row")
@@ -401,7 +397,6 @@ def _of_splits(given: Given) -> list[Given]:
 
 
 def _encoded(path: Path, name: str) -> Pictures:
-    """Return what reads the encoded images of some rows, from their row groups alone."""
     kept: dict[int, list[Any]] = {}  # the row group that was read last
 
     def pictures(rows: Sequence[int]) -> list[Any]:

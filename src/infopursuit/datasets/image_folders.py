@@ -165,8 +165,6 @@ def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
 
 
 class _Class(NamedTuple):
-    """The images of a class in one split."""
-
     split: str | None  # train or test, None without splits
     name: str
     folder: Path
@@ -278,7 +276,6 @@ def read_class_names(path: str | Path) -> list[str]:
 
 
 def _class_folders(folder: Path) -> Iterator[Path]:
-    """Yield the folders of classes; splits where classes are expected are a mistake."""
     folders = sorted(_visible(folder))
     for of_class in folders:
         if not of_class.is_dir():
@@ -298,7 +295,6 @@ def _digest(name: str) -> str:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield all files below a folder; a broken link is one too, and is rejected when read."""
     for path in _visible(folder):
         if path.is_dir():
             yield from _files(path)

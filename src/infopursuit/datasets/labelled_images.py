@@ -107,7 +107,6 @@ def load_training(
 def _read(
     shards: EmbeddedShards, taken: Bool[Tensor, " n"], always: frozenset[str] = frozenset()
 ) -> LabelledImages:
-    """Read the images of a split that are taken, or whose ids are named; keep no others."""
     ids: list[str] = []
     labels = torch.empty(min(len(taken), int(taken.sum()) + len(always)), dtype=torch.long)
     embeddings = torch.empty(len(labels), shards.width)
@@ -193,7 +192,6 @@ def spread_sample(labels: Int[Tensor, " n"], size: int, seed: int = 0) -> Int[Te
 
 
 def _ranks_in_class(labels: Int[Tensor, " n"], order: Int[Tensor, " n"]) -> Int[Tensor, " n"]:
-    """Return the rank of each image among those of its class, in an order of all images."""
     by_class = order[labels[order].argsort(stable=True)]
     counts = torch.bincount(labels)
     starts = counts.cumsum(0) - counts
@@ -338,7 +336,6 @@ def in_split(table: pa.Table, split: str) -> Bool[np.ndarray, " m"]:
 
 
 def _unit_matrix(table: pa.Table, file: str | Path, start: int) -> Float32[np.ndarray, "m d"]:
-    """Return the embeddings of some rows of a file from row `start` on, of unit norm."""
     rows = torch.from_numpy(embedding_matrix(table, file, np.float32, start))
     return functional.normalize(rows, dim=1).numpy()
 

@@ -121,7 +121,6 @@ class UnitMatrix(Matrix):
         return stored.float()  # equal rows have equal checksums in any type
 
     def _norms(self) -> tuple[float, float]:
-        """Return the smallest and the largest norm of a row."""
         smallest, largest = np.inf, 0.0
         for start in range(0, len(self), BLOCK):
             norms = self.values[start : start + BLOCK].float().norm(dim=1)

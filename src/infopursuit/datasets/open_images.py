@@ -137,7 +137,6 @@ def open_parquet(path: Path, classes: Sequence[str]) -> ImageSource:
 
 
 def _encoded(path: Path, start: int) -> Iterator[bytes | None]:
-    """Yield the encoded images of a Parquet file from a row on, holding a few at a time."""
     try:
         with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 16) as file:
             sizes = [

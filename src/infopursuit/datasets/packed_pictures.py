@@ -88,7 +88,6 @@ def read_packed(given: str | Path, label: str | None = None) -> Given:
 
 
 def _joined(where: str, parts: Sequence[Given]) -> Given:
-    """Return the pictures of all parts, one part after the other."""
 
     def all_of(name: str) -> list[Any] | None:
         columns = [getattr(part, name) for part in parts]
@@ -119,7 +118,6 @@ def saved_by_datasets(folder: Path) -> bool:
 
 
 def _files(folder: Path) -> list[Path]:
-    """Return the Parquet files or tars in a folder or in folders of it; none beside pictures."""
     visible = [each for each in sorted(folder.iterdir()) if not is_systems(each.name)]
     inner = [file for each in visible if each.is_dir() for file in sorted(each.iterdir())]
     kinds = {each.suffix.lower() for each in (*visible, *inner)} & {TAR, PARQUET, *_suffixes()}
@@ -136,7 +134,6 @@ def _suffixes() -> frozenset[str]:
 
 
 def _split(file: Path, root: Path) -> str | None:
-    """Return the word for a split in the name of a file, or of its folder below the root."""
     for name in (file.stem, *([file.parent.name] if file.parent != root else [])):
         if (called := split_name(name)) is not None:
             return called[0]
@@ -214,7 +211,6 @@ def _class_of(file: Path, key: str, parts: dict[str, tuple[int, int]], names: Se
 
 
 def _class_names(file: Path) -> list[str]:
-    """Return the names of the classes of a tar with numbers; none if no file has them."""
     for folder in (file.parent, file.parent.parent):
         if (folder / NAMES).is_file():
             return read_text_list(folder / NAMES)
@@ -222,7 +218,6 @@ def _class_names(file: Path) -> list[str]:
 
 
 def _read(file: Path, places: Sequence[tuple[int, int]], rows: Sequence[int]) -> list[bytes]:
-    """Return some parts of a file, each from where it begins and of its length."""
     parts = []
     try:
         with file.open("rb") as opened:

@@ -154,7 +154,6 @@ def _coding(known: tuple[str, ...]) -> Callable[[str], float]:
 
 
 def _key(text: str) -> str:
-    """Return a category without what a file may change in it."""
     try:
         number = float(text)
     except ValueError:
@@ -163,7 +162,6 @@ def _key(text: str) -> str:
 
 
 def _check_names(X: Any) -> None:
-    """Raise InputError if two columns of a data frame have one name."""
     names = column_names(X)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -171,7 +169,6 @@ def _check_names(X: Any) -> None:
 
 
 def _check_values(values: np.ndarray, name: str) -> None:
-    """Raise InputError if a column holds dates or durations, also as texts."""
     objects = values.dtype.kind == "O" and any(isinstance(value, DATES) for value in values)
     if objects or values.dtype.kind in "Mm" or is_dates(values):
         raise InputError(
@@ -208,7 +205,6 @@ def check_numbers(X: Any) -> None:
 
 
 def _columns(X: Any) -> list[tuple[str, Any]] | None:
-    """Return the names and values of the columns of a table that is not all numbers."""
     if column_names(X) and hasattr(X, "__getitem__"):
         names = column_names(X)
         if len(set(names)) < len(names):
@@ -229,7 +225,6 @@ def _columns(X: Any) -> list[tuple[str, Any]] | None:
 
 
 def _values(column: Any) -> np.ndarray:
-    """Return the values of a column of a data frame; those of categories as objects."""
     kind = str(getattr(column, "dtype", None) or column.type)
     if kind.startswith("dictionary"):  # of pyarrow, whose array has no gaps
         return np.array(column.to_pylist(), dtype=object)
@@ -264,7 +259,6 @@ def _other(kinds: set[type]) -> str:
 
 
 def _text(value: Any) -> str | None:
-    """Return a category; None for a gap."""
     return None if _is_gap(value) else str(value).strip() or None
 
 
@@ -296,7 +290,6 @@ def _numbers(values: np.ndarray, name: str) -> np.ndarray:
 
 
 def _number(value: Any) -> float | None:
-    """Return a cell as a number, NaN for a gap; None if it is not a finite one."""
     text = value.strip().casefold() if isinstance(value, str) else None
     if text == "" or _is_gap(value):
         return math.nan

@@ -186,7 +186,6 @@ def given_rows(path: Path, wanted: Wanted) -> Given:
 
 
 def _typed(cells: list[str | None], decimal_comma: bool) -> pa.Array:
-    """Return cells as numbers if all are some, and as texts otherwise."""
     numbers: list[float | None] = []
     for cell in cells:
         text = cell.replace(",", ".") if cell is not None and decimal_comma else cell
