@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -15,7 +16,6 @@ from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, 
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.explanations import as_csv, as_html
-from infopursuit.report.figures import explanation_png
 from tests.pursuit.conftest import IMAGES, QUERIES, K, unit, with_naive_bayes, with_networks
 
 EVERYTHING = StoppingRule(None, stability=None)
@@ -60,25 +60,11 @@ def test_what_is_known_is_shown_first_and_asked_of_no_one(
         assert [step.query for step in asked.known] == [step.query for step in each.known]
         assert asked.posterior == pytest.approx(each.posterior, abs=2e-6)
     one = explained[0]
-    assert str(one).splitlines()[1].split() == ["known", "Does", "it", "have", "wings?", "yes"]
-    assert "before any question" in str(one).splitlines()[3]
-    assert not any(line.endswith(" ") for line in str(one).splitlines())
-    assert '"image 0","known","Does it have wings?","yes","","","",""' in as_csv([one])
-    assert "wings?</td>" in as_html([one], {})
-    assert explanation_png(one) != explanation_png(replace(one, known=()))
-
-
-def test_a_dialogue_asks_what_is_left(pursuit: Pursuit, answers: torch.Tensor) -> None:
-    first = replace(pursuit, first=0)
-    known = {query: float(answers[0, place]) for place, query in enumerate(QUERIES[:-1])}
-    dialogue = Dialogue(first.given(known), answers[0])
-    assert dialogue.next_question() == QUERIES[K - 1]
+    for shown in (str(one), as_csv([one]), as_html([one], {})):
+        assert "wings?" in shown
     for refused in (lambda: dialogue.step("wings"), lambda: dialogue.answer("yes", "wings")):
-        with pytest.raises(InputError, match="'wings' is known already; expected another"):
+        with pytest.raises(InputError, match="known"):
             refused()
-    assert dialogue.finish(EVERYTHING).explanation().ended == "questions"
-    whole = first.classifier(answers[:1], torch.ones(1, K)).softmax(dim=1)[0]
-    assert list(dialogue.posterior.values()) == pytest.approx(whole.tolist(), abs=1e-5)
 
 
 def test_an_answer_of_a_person_is_no_other_one_that_was_known(
@@ -148,46 +134,38 @@ def test_classes_go_by_label_or_name(pursuit: Pursuit) -> None:
 
 
 @pytest.mark.parametrize(
-    ("classes", "message"),
+    ("given", "word"),
     [
-        ([], "classes is empty; expected at least one class of the model"),
-        (["bird", "girafe"], "no class 'girafe'; expected one such as 'giraffe'"),
-        ("bird", "classes is 'bird'; expected a list of classes"),
-        (3, "classes is 3; expected a list of classes"),
+        ({"classes": []}, "empty"),
+        ({"classes": ["bird", "girafe"]}, "girafe"),
+        ({"classes": "bird"}, "list"),
+        ({"classes": 3}, "list"),
+        ({"known": [["yes"]]}, "dict"),
+        ({"known": {"wings": "yes", "Wings?": "yes"}}, "twice"),
+        ({"known": {"wings": "perhaps"}}, "perhaps"),
     ],
 )
-def test_other_classes_are_refused(pursuit: Pursuit, classes: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        pursuit.given(classes=classes)
+def test_other_answers_and_classes_are_refused(
+    pursuit: Pursuit, given: dict[str, Any], word: str
+) -> None:
+    with pytest.raises(InputError, match=word):
+        pursuit.given(**given)
 
 
 def test_texts_are_parted_at_the_equals_sign_behind_a_question(pursuit: Pursuit) -> None:
     odd = replace(pursuit, queries=("cap=bell", "a=b=c", *QUERIES[2:]))
     known = known_in_words(odd, ["cap=bell=yes", "a=b=c = not sure", "whiskers=0.8"])
     assert odd.given(known).known == {0: 1.0, 1: 0.5, 7: 0.8}
-    for text, message in (
-        ("wings", "'wings'; expected QUESTION=ANSWER"),
-        ("wing=yes", "the model has no question 'wing'"),
-        ("whiskers=perhaps", "the answer 'perhaps'; expected 'yes'"),
-        ("=" * 9999, "the model has no question ''"),
+    for text, word in (
+        ("wings", "QUESTION=ANSWER"),
+        ("wing=yes", "wing"),
+        ("whiskers=perhaps", "perhaps"),
+        ("=" * 9999, "''"),
     ):
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=word):
             odd.given(known_in_words(odd, [text]))
     with pytest.raises(InputError, match="twice"):
         known_in_words(odd, ["whiskers=yes", "whiskers=no"])
-
-
-@pytest.mark.parametrize(
-    ("known", "message"),
-    [
-        ([["yes"]], "dict"),
-        ({"wings": "yes", "Wings?": "yes"}, "twice"),
-        ({"wings": "perhaps"}, "perhaps"),
-    ],
-)
-def test_what_cannot_be_known_is_refused(pursuit: Pursuit, known: object, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        pursuit.given(known)
 
 
 def test_what_is_known_stays_with_fewer_questions() -> None:

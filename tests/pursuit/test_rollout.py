@@ -54,36 +54,6 @@ def test_a_roll_out_is_the_loop_of_each_image(
         assert expected.order[0] == (found.best[row, 0, 0] if first is None else first)
 
 
-def test_blocks_and_shorter_budgets_change_nothing(
-    pursuit: Pursuit, answers: torch.Tensor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = pursuit.roll_out(unit(IMAGES, 2), K)
-    stop = StoppingRule(0.55, stability=None)  # images end after different numbers of questions
-    ending = pursuit.ask_until(answers, stop)
-    monkeypatch.setattr(rollout, "CPU_BLOCK", 7)
-    shorter = pursuit.roll_out(unit(IMAGES, 2), 4)
-    assert torch.equal(shorter.order, whole.order[:, :4])
-    torch.testing.assert_close(shorter.posteriors, whole.posteriors[:, :5])
-    assert whole.best.shape == (IMAGES, K, 0)
-    assert torch.equal(pursuit.ask_until(answers, stop).length, ending.length)
-    assert len(ending.length.unique()) > 2
-
-
-@pytest.mark.parametrize("stop", STOPS, ids=str)
-@pytest.mark.parametrize("first", [None, 6])
-def test_asking_until_a_rule_holds_ends_where_the_roll_out_does(
-    pursuit: Pursuit, answers: torch.Tensor, stop: StoppingRule, first: int | None
-) -> None:
-    pursuit = replace(pursuit, first=first)
-    rolled = pursuit.roll_out(unit(IMAGES, 2), K)
-    counts, held = stop.steps(rolled.posteriors)
-    found = pursuit.ask_until(answers, stop)
-    assert found.length.tolist() == counts.tolist()
-    assert found.held.tolist() == held.bool().tolist()
-    ends = rolled.posteriors[torch.arange(IMAGES), counts]
-    torch.testing.assert_close(found.posterior, ends)
-
-
 def mask_of(share: float) -> torch.Tensor:
     """Return which answers are known, of some images all and of some none."""
     mask = torch.rand(IMAGES, K, generator=torch.Generator().manual_seed(5)) < share
@@ -121,15 +91,26 @@ def test_a_roll_out_after_known_answers_is_the_loop_of_each_image(
 
 
 @pytest.mark.parametrize("stop", STOPS, ids=str)
-def test_asking_until_a_rule_holds_after_known_answers(
-    pursuit: Pursuit, answers: torch.Tensor, stop: StoppingRule
+@pytest.mark.parametrize("first", [None, 6])
+@pytest.mark.parametrize("share", [0.0, 0.3])
+def test_asking_until_a_rule_holds_ends_where_the_roll_out_does(
+    pursuit: Pursuit,
+    answers: torch.Tensor,
+    stop: StoppingRule,
+    first: int | None,
+    share: float,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    known = mask_of(0.3)
+    monkeypatch.setattr(rollout, "CPU_BLOCK", 7)
+    known = mask_of(share) if share else None
     parts = pursuit.querier, pursuit.classifier
-    rolled = rollout.roll_out(*parts, answers, K, known=known)
-    counts, _ = stop.steps(rolled.posteriors)
-    counts = counts.minimum((~known).sum(dim=1))
-    found = rollout.ask_until(*parts, answers, stop, known=known)
+    rolled = rollout.roll_out(*parts, answers, K, first, known=known)
+    counts, held = stop.steps(rolled.posteriors)
+    found = rollout.ask_until(*parts, answers, stop, first, known=known)
+    if known is None:
+        assert found.held.tolist() == held.bool().tolist()
+    else:
+        counts = counts.minimum((~known).sum(dim=1))
     assert found.length.tolist() == counts.tolist()
     ends = rolled.posteriors[torch.arange(IMAGES), counts]
     torch.testing.assert_close(found.posterior, ends)
