@@ -11,7 +11,7 @@ from PIL import Image
 from torch.nn import functional
 
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import AnsweredImages, Facts, contents
+from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.pursuit.answers.rules import MinMaxAnswers, SoftAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.familiarity import Familiarity
@@ -85,7 +85,7 @@ def images(
     )
 
 
-def small_payload(names: Sequence[str] = PLAIN) -> payload.Payload:
+def small_payload(names: Sequence[str] = PLAIN, limit: int | None = None) -> payload.Payload:
     """A page's payload; class names, queries and ids are `names`."""
     pursuit = naive_bayes(len(names), names, queries=tuple(names))
     test = images(pursuit)
@@ -93,7 +93,9 @@ def small_payload(names: Sequence[str] = PLAIN) -> payload.Payload:
         [names[row % len(names)] for row in range(20)], test.labels, test.answers, test.pictures
     )
     facts = Facts(names[0], STOP)
-    return contents((pursuit, facts), test, images(pursuit, seed=3), names[1])
+    return contents(
+        (pursuit, facts), test, images(pursuit, seed=3), names[1], chosen=Chosen(limit=limit)
+    )
 
 
 def payload_of(html: str) -> payload.Payload:

@@ -130,6 +130,30 @@ def test_the_focus_is_never_lost(open_page: Opened) -> None:
     expect(page.get_by_role("heading", name="What would change its mind?")).to_be_focused()
 
 
+def test_shortcuts(open_page: Opened) -> None:
+    page = open_page(document())
+    page.keyboard.press("2")
+    expect(page.locator("h1")).to_have_text("You are the image")
+    for count, key in enumerate(("y", "n", "u"), start=1):
+        page.keyboard.press(key)
+        expect(page.locator(".said li")).to_have_count(count)
+    page.keyboard.press("z")
+    expect(page.locator(".said li")).to_have_count(2)
+    page.keyboard.press("/")
+    page.keyboard.type("1z?")  # typed, not pressed
+    expect(page.get_by_label("Search")).to_have_value("1z?")
+    page.get_by_label("Search").blur()
+    page.keyboard.press("1")
+    total = page.locator(".step").count()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".step")).to_have_count(total - 1)
+    page.keyboard.press("?")
+    page.get_by_label("keys do this").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("2")
+    expect(page.locator("h1")).to_have_text("What does it ask, and what does it conclude?")
+
+
 def test_questions_answers_and_posteriors_are_read_out(open_page: Opened) -> None:
     page = open_page(document())
     spoken = page.get_by_role("status").first

@@ -137,6 +137,18 @@ def usefulness_case() -> Case:
     return replace(pursuit, querier=InformationGain(table, torch.linspace(0.7, 1, 48))), *others
 
 
+def rare_classes_case() -> Case:
+    """A class has 98 % before any question, and needs more than 95 %."""
+    pursuit, *others = naive_bayes_case(k=48, count=200)
+    rest = torch.full((len(CLASSES) - 1,), 0.02 / (len(CLASSES) - 1))
+    prior = torch.cat([torch.tensor([0.98]), rest]).log()
+    table = replace(pursuit.classifier.table, log_prior=prior)  # type: ignore[union-attr]
+    uneven = replace(pursuit, querier=InformationGain(table), classifier=NaiveBayes(table))
+    answers = uneven.answers(unit(200, 5))
+    assert STOP.steps(roll_out_of(uneven, answers, STOP).posteriors)[0].min() > 0
+    return uneven, *others
+
+
 def duplicates_case() -> Case:
     """Gains of equal questions are equal, so that only the rule for equals decides."""
     pursuit, _, *others = naive_bayes_case(k=12)
@@ -177,8 +189,8 @@ def values_case() -> Case:
     return model.pursuit_, 200, STOP, 1e-6
 
 
-def costs_case() -> Case:
-    pursuit, _, *others = redundant_case()
+def costs_case(subclasses: bool = False) -> Case:
+    pursuit, _, *others = (subclasses_case if subclasses else redundant_case)()
     querier: Any = pursuit.querier
     costs = torch.tensor([1.5, 7.0, 2.25, 4.0]).repeat(6).double()
     dear = InformationGain(querier.table, querier.query_weights, querier.redundant, costs)
@@ -205,14 +217,18 @@ CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
     "three answers, weights of questions, a fixed first question": usefulness_case,
     "five answers": partial(naive_bayes_case, k=48, count=200, levels=5),
+    "less certainty, 5 questions": partial(naive_bayes_case, StoppingRule(0.6, 5)),
     "all questions": partial(naive_bayes_case, StoppingRule(None, stability=None)),
     "entropy": partial(naive_bayes_case, StoppingRule(None, 30, 0.4, None)),
     "stability": partial(naive_bayes_case, StoppingRule(None, 30, stability=3)),
+    "no question": partial(naive_bayes_case, StoppingRule(0.9, 0)),
+    "rare classes": rare_classes_case,
     "duplicates": duplicates_case,
     "redundant questions": redundant_case,
     "values of columns": values_case,
     "subclasses": subclasses_case,
     "costs": costs_case,
+    "costs of subclasses": partial(costs_case, True),
     "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
     "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),
 }
@@ -376,3 +392,17 @@ def test_subclasses_are_pooled_as_in_python(open_page: Opened) -> None:
     mask = torch.zeros(1, 24)
     mask[0, [3, 5]] = 1
     assert np.allclose(found, table.pooled(table.evidence(answers[:1], mask))[0], atol=1e-6)
+
+
+def test_the_page_says_what_questions_cost(open_page: Opened) -> None:
+    pursuit, _, stop, _ = costs_case()
+    querier, answers = pursuit.querier, torch.ones(1, 24)
+    page = open_page(document(pursuit, answers, stop), "view=you&known=0y")
+    rolled = roll_out_of(pursuit.given({pursuit.queries[0]: 1.0}), answers, stop)
+    assert isinstance(querier, InformationGain)
+    spent = querier.spent(rolled.order)[0]
+    for now, then in zip(spent[:4].tolist(), spent[1:].tolist(), strict=False):
+        expect(page.locator(".stage")).to_contain_text(
+            f"It costs {then - now:g}. Spent so far: {now:g}."
+        )
+        page.get_by_role("button", name="yes", exact=True).click()

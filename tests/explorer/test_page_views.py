@@ -177,6 +177,63 @@ def test_reset_and_a_link_to_the_whole_state(open_page: Opened, width: int) -> N
     expect(again.locator(".step")).to_have_count(len(explained("image 2").steps))
 
 
+def turned_round(image: str, **given: float) -> list[tuple[dict[str, float], Explanation]]:
+    """Each answer turned round that comes after those given, and what follows."""
+    before = explained(image, **given)
+    queries = [QUERIES.index(query) for query in before.questions]
+    start = max((queries.index(int(name[1:])) + 1 for name in given), default=0)
+    return [
+        (turned, explained(image, **turned))
+        for query, each in list(zip(queries, before.steps, strict=True))[start:]
+        for value in ((0.0, 1.0) if each.answer == 0.5 else (1 - each.answer,))
+        for turned in [{**given, f"q{query}": value}]
+    ]
+
+
+def changing(
+    image: str, turns: list[tuple[dict[str, float], Explanation]]
+) -> list[tuple[dict[str, float], Explanation]]:
+    own = explained(image).predicted_class
+    found = [each for each in turns if each[1].predicted_class != own]
+    return sorted(found, key=lambda each: -each[1].probability)
+
+
+def assert_turns(page: Page, turns: list[tuple[dict[str, float], Explanation]]) -> None:
+    rows = page.locator(".turns li")
+    expect(rows).to_have_count(len(turns))
+    for row, (turned, after) in zip(rows.all(), turns, strict=True):
+        said = [f"{texts()[int(name[1:])]} {WORD[value]}" for name, value in turned.items()]
+        assert row.locator(".turned p").all_inner_texts() == said
+        expect(row).to_contain_text(after.predicted_class)
+        expect(row).to_contain_text(f"after {len(after.steps)} question")
+
+
+@pytest.mark.parametrize("answers", [1, 2])
+def test_what_would_change_its_mind(open_page: Opened, width: int, answers: int) -> None:
+    """Pairs of answers are shown if no single answer would change the prediction."""
+    image = next(
+        each.id
+        for each in document().images.test
+        if bool(changing(each.id, turned_round(each.id))) == (answers == 1)
+        and explained(each.id).steps
+    )
+    turns = turned_round(image)
+    if answers == 2:
+        turns = [pair for turned, _ in turns for pair in turned_round(image, **turned)]
+    found = changing(image, turns)
+    if answers == 2:
+        found = found[:3]
+    assert found, "otherwise the test tests nothing"
+    page = open_page(document(), hash=f"view=image&image={image}", width=width)
+    said = page.locator(".mind-change").filter(has_text="No single answer would")
+    expect(said).to_have_count(answers - 1)
+    assert_turns(page, found)
+    page.get_by_role("button", name="Try it").first.click()
+    expect(page.locator(".tag", has_text="your answer")).to_have_count(answers)
+    expect(page.locator(".outcome.another")).to_be_visible()
+    expect(page.locator(".ending")).to_contain_text(found[0][1].predicted_class)
+
+
 # 3. You are the image.
 
 
@@ -351,3 +408,62 @@ def test_failures(open_page: Opened, width: int) -> None:
     page.locator(".gallery a").first.click()
     expect(page.locator(".picture")).to_contain_text(PLAIN[truth])
     expect(page.locator(".picture .wrong")).to_contain_text(PLAIN[said])
+
+
+def test_what_is_below_the_gallery_stays_in_its_place_as_pictures_come_into_view(
+    open_page: Opened, width: int
+) -> None:
+    page = open_page(document(), hash="view=failures", width=width)
+    matrix = page.locator("#matrix-title")
+    expect(matrix).to_be_attached()
+    place = "() => document.getElementById('matrix-title').getBoundingClientRect().top + scrollY"
+    before = page.evaluate(place)
+    for top in range(0, int(before), 300):
+        page.evaluate(
+            """top => new Promise(done => {
+                 scrollTo(0, top);
+                 requestAnimationFrame(() => requestAnimationFrame(done));
+               })""",
+            top,
+        )
+    assert page.evaluate(place) == before
+
+
+def test_what_is_known_is_not_asked_and_classes_are_left_out(open_page: Opened, width: int) -> None:
+    page = open_page(document(), "view=you", width)
+    question, bars = page.locator(".stage h2"), page.locator(".posterior li")
+    first = question.inner_text()
+    query = texts().index(first)
+
+    def expect_asked(pursuit: Pursuit) -> None:
+        asked = Dialogue(pursuit.given({pursuit.queries[query]: 0.0})).next_question()
+        assert asked is not None
+        expect(question).to_have_text(pursuit.question(asked))
+
+    page.get_by_text("What do you know already?").click()
+    page.get_by_label("Question", exact=True).select_option(first)
+    page.get_by_label("Answer", exact=True).select_option("no")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("list", name="Known already")).to_contain_text(f"{first} no")
+    expect_asked(model())
+    expect(page.locator(".stage")).to_contain_text("Question 1 of")
+    page.locator(".class-list").evaluate("(details) => (details.open = true)")
+    for name in ("horse", "bus"):
+        page.get_by_label(name, exact=True).check()
+    expect(bars).to_have_count(2)
+    expect_asked(model().given(classes=["horse", "bus"]))
+    address = page.evaluate("location.hash.slice(1)")
+    assert f"known={query}n&among=1.4" in address
+    again = open_page(document(), address, width)
+    expect(again.locator(".posterior li")).to_have_text(bars.all_text_contents())
+    expect(again.get_by_label("bus", exact=True)).to_be_checked()
+    page.get_by_role("button", name="None of these").click()
+    expect(bars).to_have_count(4)
+    expect_asked(model().given(classes=["zebra", "penguin", "parrot", "ship"]))
+    page.keyboard.press("z")
+    expect(bars).to_have_count(2)
+    page.get_by_role("button", name="All", exact=True).click()
+    page.get_by_role("button", name="Remove").press("Enter")
+    expect(page.get_by_role("heading", name="You are the image")).to_be_focused()
+    expect(question).to_have_text(first)
+    expect(bars).to_have_count(6)
