@@ -239,7 +239,7 @@ def ask_knowledge(
     known = ~np.isnan(values)
     for what, names, some in (
         ("classes", classes, known.any(axis=1)),
-        ("texts", texts, known[known.any(axis=1)].all(axis=0)),
+        ("texts", texts, np.asarray(known[known.any(axis=1)].all(axis=0))),
     ):
         left = [name for name, each in zip(names, some, strict=True) if not each]
         if left:

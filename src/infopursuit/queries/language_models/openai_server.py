@@ -68,11 +68,11 @@ class OpenAIServer:
         parts = urlsplit(settings.base_url)
         # A password or a key in it would be written into caches and files.
         if parts.scheme not in ("http", "https") or "@" in parts.netloc or parts.query:
+            shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="")
             raise InputError(
-                "openai.base_url: expected http://HOST/... or https://HOST/... without a password "
-                f"and without `?`, found {parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-                f"{parts.path}; a key comes from the environment variable "
-                f"{settings.api_key_variable}"
+                "openai.base_url: expected http://HOST/... or https://HOST/... without a name and "
+                f"a password and without `?`, found {shown.geturl()!r}; a key comes from the "
+                f"environment variable {settings.api_key_variable}"
             )
         for name in (name for name in TAKEN if name in settings.extra):
             raise InputError(
