@@ -239,9 +239,9 @@ def ask_knowledge(
     known = ~np.isnan(values)
     for what, names, some in (
         ("classes", classes, known.any(axis=1)),
-        ("texts", texts, np.asarray(known[known.any(axis=1)].all(axis=0))),
+        ("texts", texts, known[known.any(axis=1)].all(axis=0)),
     ):
-        left = [name for name, each in zip(names, some, strict=True) if not each]
+        left = [name for name, each in zip(names, some.tolist(), strict=True) if not each]
         if left:
             logger.warning(
                 "not known of %d of %d %s (%s)", len(left), len(names), what, first_names(left)
