@@ -241,7 +241,7 @@ def ask_knowledge(
         ("classes", classes, known.any(axis=1)),
         ("texts", texts, known[known.any(axis=1)].all(axis=0)),
     ):
-        left = [name for name, each in zip(names, some.tolist(), strict=True) if not each]
+        left = [name for name, each in zip(names, np.ravel(some), strict=True) if not each]
         if left:
             logger.warning(
                 "not known of %d of %d %s (%s)", len(left), len(names), what, first_names(left)

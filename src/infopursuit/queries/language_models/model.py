@@ -7,7 +7,7 @@ import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from infopursuit.datasets.decoding import to_rgb
 
@@ -88,6 +88,7 @@ class Sampling:
         return int.from_bytes(digest[:4], "big") >> 1
 
 
+@runtime_checkable
 class LanguageModel(Protocol):
     """A backend."""
 
