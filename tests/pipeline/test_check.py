@@ -108,6 +108,7 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
         "queries.dictionaries.pets",
         "datasets.pets.knowledge",
         "datasets.pets.judge",
+        "datasets.pets.strict",
         "datasets.pets.images",
     ]
 
