@@ -102,7 +102,6 @@ def asked_rows(
 def _truth_of(
     asked: Sequence[AskedQuestion], queries: Sequence[str], truth: Bool[np.ndarray, "n q"]
 ) -> list[bool | None]:
-    """Whether yes is right, of each question; None if that is not known."""
     column = {query: place for place, query in enumerate(queries)}
     return [
         bool(truth[each.row, column[each.query]]) if each.query in column else None

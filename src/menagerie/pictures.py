@@ -64,7 +64,6 @@ def _sheet(path: Path) -> Iterator[UInt8[np.ndarray, "64 64 3"]]:
 
 
 def _png(pixels: UInt8[np.ndarray, "64 64 3"], light: float, noise: float, seed: int) -> bytes:
-    """Encode a picture with its light and the noise of its camera."""
     chance = np.random.Generator(np.random.PCG64(seed))
     drawn = chance.standard_normal(pixels.shape, dtype=np.float32)
     lit = pixels.astype(np.float32) * light + noise * drawn

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import infopursuit
-from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.texts.annotations import Annotation, Annotations, add_annotations, read_annotations
 from infopursuit.texts.picture_names import SEVERAL, pictures_named
@@ -150,31 +149,6 @@ def test_mistakes_in_annotations(tmp_path: Path, content: str, word: str) -> Non
     (tmp_path / "said.csv").write_text(content)
     with pytest.raises(InputError, match=word):
         read_annotations(tmp_path / "said.csv")
-
-
-SAVED = [
-    b"\xef\xbb\xbfImage;TEXT;Answer;By;remark;\r\na.png;warm;YES; anna ;blurred;\r\n;;;;;\r\n",
-    b'"image"\t"text"\t"answer"\t"by"\n"a.png"\t"warm"\t"Yes"\t"anna"\n',
-    "image,text,answer,by\na.png,warm,Yes,anna\n".encode("utf-16"),
-]
-
-
-@pytest.mark.parametrize("content", SAVED)
-def test_annotations_of_spreadsheets_are_read_and_go_on_as_they_are(
-    tmp_path: Path, content: bytes
-) -> None:
-    path = tmp_path / "said.csv"
-    path.write_bytes(content)
-    first = Annotation("a.png", "warm", "yes", "anna")
-    assert read_annotations(path).rows == (first,)
-    later = Annotation("b\r.png ", "warm", "no", "bob")
-    assert add_annotations(path, [later], later).rows == (first, later)
-    changed = first._replace(answer="no")
-    assert add_annotations(path, [], changed).rows == (changed, later)
-    table = read_csv_table(path)
-    assert table.separator.encode() in content
-    assert not table.has("remark") or table.column("remark") == ["blurred", ""]
-    assert table.head == ("" if content.startswith(b'"') else "\ufeff")
 
 
 def test_a_file_without_by_gets_one_when_somebody_has_a_name(tmp_path: Path) -> None:

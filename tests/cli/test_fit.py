@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import infopursuit
-from tests.datasets.test_packed_pictures import FORMS
 from tests.estimators.conftest import World
 from tests.planted import PHOTO_TEXTS, picture, write_folder
 
@@ -67,26 +66,6 @@ def test_bad_images_are_listed_and_the_rest_is_fitted(
     assert "said.csv: 1 of 5 annotations reach no image" in log
     facts = infopursuit.load(tmp_path / "model").provenance_
     assert facts["images"] + facts["test_images"] == 10
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_pictures_that_are_not_files_of_their_own(
-    run: Callable, tmp_path: Path, tiny_clip: Path, form: str
-) -> None:
-    images = FORMS[form](tmp_path / "animals")
-    (tmp_path / "texts.txt").write_text("\n".join(PHOTO_TEXTS))
-    model = tmp_path / "model"
-    status, _, log = run(
-        "fit", images, "--texts", tmp_path / "texts.txt", "--clip", tiny_clip, "--queries", 3,
-        "--out", model,
-    )  # fmt: skip
-    assert status == 0, log
-    assert "9 images, 3 classes, 3 questions" in log
-    assert "accuracy on 3 test images" in log
-    status, out, log = run("predict", "--model", model, images)
-    assert (status, len(out.splitlines())) == (0, 1 + 12), log
-    status, _, log = run("export", "--model", model, "--images", images, tmp_path / "page.html")
-    assert (status, "3 test images and 9 training images" in log) == (0, True), log
 
 
 def write_npz(world: World, folder: Path) -> list[object]:

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 import infopursuit
-from infopursuit.estimators import language_model
 from infopursuit.queries.language_models import Answer
-from infopursuit.texts.knowledge_files import open_knowledge
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.planted import PHOTO_TEXTS, write_folder
 from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
@@ -226,14 +224,3 @@ def test_mistakes_come_before_any_work(
 ) -> None:
     status, _, log = run(*arguments, *options)
     assert (status, word in log) == (1, True), log
-
-
-def test_candidates_are_those_that_images_make(
-    run: Callable, tmp_path: Path, arguments: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(language_model, "CANDIDATES", 5)
-    with serving(lambda request: completion(reply(prompt_of(request)))) as (url, _):
-        run(*arguments, "--llm", url, "--llm-model", "some", "--keep", "four legs")
-    table = open_knowledge(tmp_path / "model" / "knowledge.csv")
-    assert len(table.texts) == 5
-    assert "four legs" in table.texts

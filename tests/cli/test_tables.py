@@ -16,12 +16,10 @@ import pytest
 
 import infopursuit
 from infopursuit.datasets.reading import read_given
-from infopursuit.datasets.table_columns import Wanted
 from infopursuit.datasets.table_files import read_table
 from infopursuit.estimators.readable import wanted_by
 from tests.estimators.conftest import World
 from tests.explorer.made_up import payload_of
-from tests.pursuit.naive_bayes.test_subclasses import kinds
 
 ROWS = 120
 # A column of each kind, of which the first three decide the class.
@@ -316,19 +314,6 @@ def test_cells_of_a_table(content: str, values: list) -> None:
     assert read_table(Path("table.csv")).values.column("a").to_pylist() == values
 
 
-def test_a_model_without_names_of_columns_takes_as_many(run: Callable) -> None:
-    X, y = np.array([[1.0], [2.0]] * 40), ["a", "b"] * 40
-    infopursuit.InformationPursuitClassifier().fit(X, y).save("model")
-    np.save("rows.npy", X[:2])
-    pd.DataFrame({"any": X[:2, 0]}).to_csv("rows.csv", index=False)
-    for file in ("rows.npy", "rows.csv"):
-        out = run("predict", "--model", "model", file)[1]
-        assert [row["class"] for row in csv.DictReader(io.StringIO(out))] == ["a", "b"]
-    with pytest.raises(infopursuit.InputError, match="2 columns; the model was fitted on 1"):
-        Path("two.csv").write_text("a,b\n1,2\n")
-        read_given("two.csv", Wanted(None, 1))
-
-
 # -- embeddings -----------------------------------------------------------------------------
 
 
@@ -369,11 +354,3 @@ def test_embeddings_are_taken_in_each_file_that_fit_takes(
         status, _, log = run(command, "--model", "model", file)
         assert status == 1
         assert message in log
-
-
-def test_fit_says_if_classes_have_subclasses(run: Callable, tmp_path: Path) -> None:
-    X, y = kinds(1500, 0)
-    X = X.assign(weight=np.random.default_rng(0).normal(size=1500).round(3), kind=y)
-    X.to_csv("kinds.csv", index=False)
-    said = run("fit", "kinds.csv", "--label", "kind", "--out", "several")[2]
-    assert "classes have subclasses: what an answer says depends on those before it" in said

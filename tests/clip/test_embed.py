@@ -19,7 +19,6 @@ from infopursuit.clip.embed import (
     embed_pictures,
     embed_readable_pictures,
     embed_texts,
-    encoded_batches,
 )
 from infopursuit.clip.embed_tables import encode_image_rows
 from infopursuit.clip.towers import OpenClip, load_clip
@@ -94,24 +93,6 @@ def test_unreadable_images_leave_zero_rows_and_do_not_split_batches(
     assert str(chunk.reasons[11]).startswith("damaged: ")
     np.testing.assert_allclose(chunk.embeddings, one_by_one(clip, images), atol=1e-3)
     assert not chunk.embeddings[bad].any()
-
-
-def test_images_are_read_no_further_ahead_than_a_batch(clip: OpenClip) -> None:
-    taken = 0
-
-    def images() -> Iterator[bytes]:
-        nonlocal taken
-        for row in range(100):
-            taken += 1
-            yield encoded(row % 3)
-
-    embedded, ahead = 0, []
-    for batch in encoded_batches(clip, images(), 40, 4):
-        embedded += len(batch.rows)
-        ahead.append(taken - embedded)
-    assert len(ahead) == 10
-    assert max(ahead) <= 2 * 4
-    assert taken == 40
 
 
 def test_errors_of_source_and_tower_come_through_and_no_thread_stays(
@@ -273,15 +254,3 @@ def test_a_cache_that_is_damaged_or_cannot_be_written_is_reported(
     cache.write_text("a file that replaces the folder")
     assert embed_texts(clip, ["a"]).shape == (1, 16)
     assert "embeddings of texts cannot be kept" in caplog.text and VARIABLE in caplog.text
-
-
-def test_tables_need_no_cache_and_a_string_is_not_a_list(cache: Path, tmp_path: Path) -> None:
-    write_texts(tmp_path / "table.parquet", ["a", "b"])
-    table = load_clip(tmp_path / "table.parquet")
-    assert np.array_equal(embed_texts(table, np.array(["b"])), table.encode_texts(["b"]))
-    assert not cache.exists()
-    with pytest.raises(InputError, match=r"found 'a'; write \[text\]"):
-        embed_texts(table, "a")
-    for wrong in (None, 3):
-        with pytest.raises(InputError, match=r"row 1 is (NoneType|int); expected a text"):
-            embed_texts(table, ["a", wrong])

@@ -6,7 +6,6 @@ import contextlib
 import logging
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from math import fsum
 from pathlib import Path
 
@@ -295,18 +294,6 @@ def test_chunks_come_in_any_order_and_survive_a_restart(
     assert not (path / "scratch").exists()
 
 
-def test_another_job_starts_again(tmp_path: Path) -> None:
-    for job, rows, other in [
-        (["job", ""], ROWS, {}),
-        (["job"], ROWS + 1, {}),
-        (["job"], ROWS, {"chunk": SIZE + 1}),
-        (["job"], ROWS, {"batch_size": 3}),
-    ]:
-        chunk_folder(tmp_path).add(0, chunk(0))
-        assert ChunkFolder(replace(how(tmp_path), **other), job, rows).done == 0
-        assert chunk_folder(tmp_path).done == 0
-
-
 # -- near duplicates, by blocks against the rule as it is written -----------------------------
 
 CPU = torch.device("cpu")
@@ -347,14 +334,3 @@ def test_near_duplicates_equal_a_slow_reference(seed: int, count: int, threshold
     protected = np.random.default_rng(seed).random(count) < 0.2
     kept = distinct_rows(matrix, protected, threshold, CPU)
     np.testing.assert_array_equal(kept, one_by_one(matrix, protected, threshold))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_a_threshold_equal_to_a_similarity_drops_the_pair(seed: int) -> None:
-    matrix = clustered(seed, 40, 8, 24)
-    protected = np.zeros(40, dtype=bool)
-    rows = matrix.astype(np.float64)
-    met = np.float32(fsum(rows[3] * rows[30]))
-    for threshold in (np.nextafter(met, np.float32(-9)), met, np.nextafter(met, np.float32(9))):
-        kept = distinct_rows(matrix, protected, float(threshold), CPU)
-        np.testing.assert_array_equal(kept, one_by_one(matrix, protected, float(threshold)))

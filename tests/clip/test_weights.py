@@ -27,7 +27,6 @@ from infopursuit.clip.weights import (
     clip_source,
     find_clip_files,
     licence,
-    open_clip_model,
 )
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import read_settings
@@ -301,13 +300,6 @@ def test_a_name_and_a_tag_load_the_weights_of_the_hub(
     assert np.abs(quick.encode_texts(TEXTS) - wanted).max() > 1e-5
 
 
-def test_spellings_of_names(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert open_clip_model("ViT-B/32") == "ViT-B-32:openai"
-    assert open_clip_model("ViT-B-32", "laion2b-s34b-b79k") == "ViT-B-32:laion2b_s34b_b79k"
-    monkeypatch.delitem(open_clip.pretrained._PRETRAINED["tiny"], "quick")
-    assert clip_source("tiny") == "tiny:here", "the only tag needs no name"
-
-
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -322,23 +314,6 @@ def test_spellings_of_names(hub: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_name_that_nobody_knows_is_refused(hub: Path, name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_clip(name, "cpu")
-
-
-@pytest.mark.parametrize(
-    ("source", "wanted"),
-    [
-        ("ViT-B-32:laion2b_s34b_b79k", "MIT"),
-        ("PE-Core-B-16:meta", "Apache-2.0"),
-        ("ViT-B-32:metaclip_400m", "CC-BY-NC-4.0, not for commercial use"),
-        ("hf-hub:laion/CLIP-ViT-B-32-256x256-DataComp-s34B-b86K", "MIT"),
-        ("hf-hub:timm/resnet50_clip.openai", "MIT"),
-        ("hf-hub:somebody/tiny", None),
-        ("/a/folder", None),
-        (None, None),
-    ],
-)
-def test_licences_of_weights(source: str | None, wanted: str | None) -> None:
-    assert licence(source) == wanted
 
 
 @pytest.mark.parametrize("path", PINS, ids=lambda path: path.stem)

@@ -20,7 +20,6 @@ from infopursuit.core.files import (
     read_json,
     read_text,
     read_text_list,
-    remove_partial,
     write_files,
     write_text,
     write_text_list,
@@ -136,14 +135,6 @@ def test_writers_of_one_file_do_not_meet_and_what_a_killed_one_left_is_removed(
     assert set(tmp_path.iterdir()) == {mine, path}
 
 
-def test_what_killed_processes_left_is_removed(tmp_path: Path) -> None:
-    for name in ("a.pt.partial", "b.pt", "model.json.0a1b2c3d.partial"):
-        (tmp_path / name).write_text("x")
-    remove_partial(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["b.pt"]
-    remove_partial(tmp_path / "nowhere")
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -186,11 +177,3 @@ def test_json_that_python_cannot_read_is_reported(tmp_path: Path, text: str, fau
     path.write_text(f"1\n\n{text}\n")
     with pytest.raises(InputError, match=f"a.json: line 3 is not valid JSON: .*{fault}.*; a form"):
         list(json_lines(path, "expected x", "a form"))
-
-
-def test_whole_pairs_and_plain_values_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text('{"a": ["\\ud83e\\udd93", 1.5, null]}', encoding="utf-8")
-    assert read_json(path, "") == {"a": ["\U0001f993", 1.5, None]}
-    path.write_text('"a\u2028b"\n3\n', encoding="utf-8")
-    assert list(json_lines(path, "", "")) == [(1, "a\u2028b"), (2, 3)]

@@ -6,12 +6,11 @@ import pickle
 from hashlib import sha256
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.results import ResultFolder, job_digest
+from infopursuit.core.results import ResultFolder
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 
 
@@ -21,13 +20,6 @@ def results(tmp_path: Path) -> ResultFolder:
     state = {"weights": torch.arange(1000.0), "step": 3, "last": None, "inner": {"a": [1, 2]}}
     results.write_state("run.pt", state)
     return results
-
-
-def test_a_digest_changes_with_any_part() -> None:
-    parts = [["a", "b"], ["b", "a"], ["ab"], ["a", np.arange(3)], ["a", np.arange(4)], []]
-    assert len({job_digest(each) for each in parts}) == len(parts)
-    assert job_digest(["a", np.arange(6)[::2]]) == job_digest(["a", np.array([0, 2, 4])])
-    assert len(job_digest(["a"], 32)) == 32
 
 
 def test_a_result_appears_when_it_is_whole(tmp_path: Path) -> None:
@@ -42,19 +34,6 @@ def test_a_result_appears_when_it_is_whole(tmp_path: Path) -> None:
         partial.write_text("whole")
     assert results.keys() == {"a"}
     assert results.path("a").read_text() == "whole"
-
-
-def test_results_are_forgotten(results: ResultFolder, tmp_path: Path) -> None:
-    other = ResultFolder(tmp_path, "other")
-    other.write_state("run.pt", {})
-    results.path("run.pt.0.partial").write_text("what a killed process left")
-    results.remove("run.pt")
-    assert list(results.folder.iterdir()) == []
-    results.remove_other_jobs()
-    assert [path.name for path in tmp_path.iterdir()] == ["job"]
-    results.remove()
-    results.remove()
-    assert not results.folder.exists()
 
 
 def test_a_state_comes_back(results: ResultFolder) -> None:

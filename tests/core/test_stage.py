@@ -143,11 +143,6 @@ def test_what_a_user_can_mend_is_one_line(ran, folder: Path, error: Exception, m
     assert not (folder / ".scratch").exists()
 
 
-def test_other_errors_keep_their_traceback(ran) -> None:
-    with pytest.raises(OSError, match="odd"):
-        ran(*MENAGERIE, "1", raising=OSError(5, "odd"))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -300,9 +295,3 @@ def test_a_stage_computes_with_as_many_threads_as_the_settings_say(folder: Path)
     threads = json.loads(done.stderr.splitlines()[0])
     assert {"openblas", "openmp", "polars", "torch"} <= set(threads)
     assert set(threads.values()) == {3}
-
-
-def test_every_stage_reads_how_to_compute() -> None:
-    for script in sorted((ROOT / "stages").glob("*.py")):
-        if script.stem != "check":
-            assert "    compute: ComputeSettings\n" in script.read_text(encoding="utf-8"), script

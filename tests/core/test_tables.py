@@ -16,7 +16,6 @@ from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
     IMAGES,
     QUERIES,
-    ROW_GROUP,
     check_same_space,
     clip_of,
     embedding_array,
@@ -48,16 +47,6 @@ def test_embeddings_come_back_as_half_precision_with_the_name_of_their_clip(tmp_
     assert embedding_matrix(table).dtype == np.float16
     np.testing.assert_allclose(embedding_matrix(table), matrix, atol=1e-3)
     assert clip_of(path) == "ViT"
-
-
-def test_a_long_table_is_written_in_row_groups_of_bounded_length(tmp_path: Path) -> None:
-    rows = ROW_GROUP + 5
-    path = tmp_path / "queries.parquet"
-    write_table(path, QUERIES, {"text": ["wings"] * rows, "caption_id": range(rows)})
-    file = pq.ParquetFile(path)
-    lengths = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-    assert lengths == [ROW_GROUP, 5]
-    assert read_table(path, QUERIES).column("caption_id").to_pylist() == list(range(rows))
 
 
 def test_a_file_appears_only_when_complete(tmp_path: Path) -> None:
@@ -222,17 +211,6 @@ def test_a_shard_that_is_missing_strange_or_wrong_is_named(
         table_shape(path, EMBEDDED_TEXTS)
         for file, start, table in table_blocks(path, EMBEDDED_TEXTS, ["embedding"], 4):
             embedding_matrix(table, file, first_row=start)
-
-
-def test_lists_without_a_fixed_size_are_read_whole(tmp_path: Path) -> None:
-    path = tmp_path / "texts.parquet"
-    rows = pa.array([[1.0, 2.0], [3.0, 4.0]], pa.large_list(pa.float64()))
-    pq.write_table(pa.table({"text": ["a", "b"], "source": ["", ""], "embedding": rows}), path)
-    table = read_table(path, EMBEDDED_TEXTS)
-    assert embedding_matrix(table.slice(1), path).tolist() == [[3, 4]]
-    odd = pa.table({"embedding": pa.array([[1.0], [1.0, 2.0]])})
-    with pytest.raises(InputError, match="row 8 has 2 numbers"):
-        embedding_matrix(odd, "file", first_row=7)
 
 
 def test_a_folder_of_other_files_is_never_replaced_by_a_table(tmp_path: Path) -> None:

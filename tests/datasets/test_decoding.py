@@ -303,16 +303,6 @@ def test_every_scan_that_a_decoder_would_run_is_counted(before: bytes) -> None:
         to_rgb(Image.open(io.BytesIO(scans(MOST_SCANS + 1, before))))
 
 
-def test_what_is_no_scan_is_not_counted() -> None:
-    usual = scans(0).count(b"\xff\xda")
-    assert pixel(scans(MOST_SCANS - usual)) == (90, 90, 90)
-    looks_like_scans = segment(0xE1, b"\xff\xda\0\2" * 1000)
-    assert pixel(scans(1, head=looks_like_scans)) == (90, 90, 90)
-    assert pixel(scans(1) + scans(MOST_SCANS)) == (90, 90, 90)  # behind the end of the picture
-    both = [Image.new("RGB", (8, 8), (90, 90, 90))] * 2
-    assert pixel(saved(both[0], "MPO", save_all=True, append_images=both[1:])) == (90, 90, 90)
-
-
 def test_the_pixels_of_all_scans_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     picture = scans(20 - scans(0).count(b"\xff\xda"))
     monkeypatch.setattr("infopursuit.datasets.decoding.MOST_SCANNED", 20 * 16 * 16)

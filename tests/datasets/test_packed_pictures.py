@@ -9,13 +9,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import IMAGES, write_table
 from infopursuit.datasets.image_source import ImageSource
 from infopursuit.datasets.open_images import open_image_source
 from infopursuit.datasets.packed_pictures import is_packed, read_packed
@@ -131,21 +129,6 @@ def test_one_file_of_a_split_alone_has_none(tmp_path: Path) -> None:
     assert given.some_pictures([11, 0]) == [encoded(11), encoded(0)]
 
 
-def test_a_column_of_several_classes_can_be_named(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    coarse = pa.array([0, 1] * 6, pa.int64())
-    path = hub_parquet(tmp_path / "a.parquet", coarse=coarse, fine=coarse)
-    table = pq.read_table(path)
-    pq.write_table(table.drop_columns("label"), path)
-    with pytest.raises(InputError, match=r"no classes; expected .* --label"):
-        labelled_pictures(path)
-    assert "coarse or fine could be; --label can name one" in caplog.text
-    assert set(labelled_pictures(path, label="fine")[0].classes) == set(CLASSES[:2])
-    with pytest.raises(InputError, match=r"no column 'fin'; found img, coarse, fine"):
-        labelled_pictures(path, label="fin")
-
-
 def test_pictures_without_a_class_are_counted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -185,17 +168,3 @@ def test_the_pipeline_names_a_class_that_is_not_in_the_list(tmp_path: Path) -> N
     path = hub_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"a\.parquet\[2\] has the class 'zebra'; expected one"):
         open_image_source(path, ["cat", "giant panda", "gnu"])
-
-
-def test_parquet_of_our_own_and_folders_of_photos_are_as_they_were(tmp_path: Path) -> None:
-    columns = {"id": ["a"], "split": ["train"], "label": [0], "class_name": ["cat"]}
-    write_table(tmp_path / "own.parquet", IMAGES, {**columns, "image": [encoded(0)]})
-    with pytest.raises(InputError, match="the split 'test' is empty"):
-        open_image_source(tmp_path / "own.parquet", ["cat", "dog"])
-    (tmp_path / "photos/cat").mkdir(parents=True)
-    (tmp_path / "photos/cat/0.png").write_bytes(encoded(0))
-    tar(tmp_path / "photos/cat/copies.tar")
-    assert not is_packed(tmp_path / "photos")
-    rows = {"embedding": list(np.eye(2)), "label": [0, 1]}
-    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
-    assert not is_packed(tmp_path / "rows.parquet")

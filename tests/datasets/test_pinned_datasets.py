@@ -82,24 +82,6 @@ def test_cub200_has_its_official_split_and_order(cub200: Path) -> None:
     assert open_image_source(pinned, BIRDS).stamp != source.stamp
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new", "word"),
-    [
-        ("classes.txt", "2 141", "3 141", "numbers 1 to 2"),
-        ("classes.txt", "Artic", "Arctic", "image 3"),
-        ("images.txt", "3 141.Artic_Tern/t 1.jpg", "3", "line 3"),
-        ("image_class_labels.txt", "3 2", "3 9", "'9'"),
-        ("train_test_split.txt", "2 1", "2 7", "image 2"),
-    ],
-)
-def test_mistakes_in_the_files_of_cub200_are_named(
-    cub200: Path, name: str, old: str, new: str, word: str
-) -> None:
-    path = cub200 / name
-    path.write_text(path.read_text().replace(old, new))
-    fails(pinned_of(cub200, "cub200"), BIRDS, word)
-
-
 def test_missing_files_and_other_numbers_or_classes_are_named(cub200: Path) -> None:
     for more, classes, word in [
         ("counts: {train: 2, test: 3}", BIRDS, "expected 3 .*incomplete"),

@@ -20,7 +20,7 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions import knowledge as class_knowledge
 from infopursuit.questions.draft import CLOSE, CLOSEST, IN_COMMON, impossible_texts
-from infopursuit.questions.knowledge import CERTIFIED, OBEYED, ClassKnowledge, Knowledge
+from infopursuit.questions.knowledge import CERTIFIED, OBEYED, ClassKnowledge
 from infopursuit.texts.class_kinds import of_other_kinds, unknown_words
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_tables import write_knowledge
@@ -130,18 +130,6 @@ def mutual_information(*yes: float) -> float:
         return -p * math.log(p) - (1 - p) * math.log(1 - p)
 
     return entropy(sum(yes) / 3) - sum(map(entropy, yes)) / 3
-
-
-def test_with_less_leakage_more_is_explained(world: World) -> None:
-    """A text that tells all classes apart is true of one; others say all that they tell."""
-    knowledge = table(world)
-    knowledge[:, world.texts.index("four legs")] = [0, 0, 0, 1]
-    worth = []
-    for leakage in (1.0, 0.1):
-        model = world.fitted(queries=list(PROPERTIES), knowledge=Knowledge(knowledge, leakage))
-        worth.append(dict(zip(model.queries_, model.pursuit_.querier.query_weights, strict=True)))
-    assert worth[1]["four legs"] < 0.6 * worth[0]["four legs"]
-    assert worth[1]["striped coat"] > 0.8
 
 
 def test_what_texts_are_true_of() -> None:

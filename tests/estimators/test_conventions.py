@@ -34,15 +34,6 @@ def test_all_checks_of_scikit_learn_pass() -> None:
     assert {name for status, name in results if status == "skipped"} <= {"check_array_api_input"}
 
 
-def test_a_second_fit_learns_from_scratch(world: World) -> None:
-    model = clone(world.fitted(n_queries=4)).fit(world.X, world.y)
-    before = model.predict_proba(world.unseen)
-    assert model.fit(world.X, world.y[::-1].copy()) is model
-    assert model.score(world.unseen, world.unseen_y) < 0.6
-    model.fit(world.X, world.y)
-    assert np.array_equal(model.predict_proba(world.unseen), before)
-
-
 def test_a_fit_is_repeatable_and_takes_any_kind_of_seed(world: World) -> None:
     tables = []
     for random_state in (0, 0, np.random.RandomState(3), np.random.RandomState(3), None):

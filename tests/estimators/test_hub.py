@@ -16,12 +16,10 @@ from xml.etree import ElementTree
 
 import pytest
 from huggingface_hub import HfApi, snapshot_download
-from sklearn.datasets import load_iris
 
 import infopursuit
 from infopursuit.estimators import hub as hub_module
 from infopursuit.estimators.hub import model_card
-from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from tests.explorer.made_up import HOSTILE
 
 
@@ -97,31 +95,6 @@ def test_only_pinned_weights_travel_with_a_model(
     folder = hub["user/animals"]
     assert json.loads((folder / "model.json").read_text())["clip"]["source"] == source
     assert (folder / "clip.yaml").exists() is (source is not None)
-
-
-def test_the_card_says_what_a_stranger_must_know(world, model) -> None:
-    card = model_card(model.as_saved(), "user/animals")
-    assert card.startswith("---\nlibrary_name: infopursuit\npipeline_tag: image-classification\n")
-    for line in (*model.queries_, *model.classes_):
-        assert f"\n- {line}\n" in card
-    provenance = json.loads(card.split("```json\n")[1].split("```")[0])
-    known = {key: each for key, each in model.provenance_.items() if key != "trained_on"}
-    assert provenance == known
-    assert f"{100 * model.provenance_['held_out_accuracy']:.0f} % on 60 images held out" in card
-    measured = world.fitted()
-    measured.provenance_ |= {"test_accuracy": 0.904, "test_images": 11}
-    measured.clip_, measured.clip_source_ = "open_clip:tiny:1", "ViT-B-32:openai"
-    card = model_card(measured.as_saved())
-    assert "90 % on 11 test images" in card
-    assert "under MIT" in card
-
-
-def test_the_card_of_a_table_names_its_columns() -> None:
-    iris = load_iris(as_frame=True)
-    model = InformationPursuitClassifier(validation_fraction=0.0).fit(iris.data, iris.target)
-    card = model_card(model.as_saved())
-    assert "pipeline_tag: tabular-classification" in card
-    assert "rows of 4 columns: sepal length (cm), sepal width (cm)" in card
 
 
 def test_names_are_texts_in_cards_figures_and_terminals(world, model, tmp_path: Path) -> None:

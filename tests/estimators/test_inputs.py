@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +16,6 @@ from scipy.sparse import csr_matrix
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.questions.labels import encoded_labels
 from tests.estimators.conftest import World
 from tests.planted import unit
 
@@ -71,28 +69,10 @@ def test_labels_of_any_kind(world: World, model, convert: Callable) -> None:
     assert np.array_equal(fresh.predict_proba(world.unseen), model.predict_proba(world.unseen))
 
 
-def test_columns_of_a_frame_must_be_the_same(world: World) -> None:
-    names = [f"d{number}" for number in range(world.X.shape[1])]
-    model = world.unfitted().fit(pd.DataFrame(world.X, columns=names), world.y)
-    assert list(model.feature_names_in_) == names
-    frame = pd.DataFrame(world.unseen, columns=names)
-    assert np.array_equal(model.predict(frame), model.predict(world.unseen))
-    with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(frame[names[::-1]])
-
-
 def test_rows_that_are_not_of_unit_norm_are_scaled_with_a_warning(world: World, model) -> None:
     with pytest.warns(UserWarning, match="scaled to unit norm"):
         scaled = model.predict_proba(7 * world.unseen)
     assert scaled == pytest.approx(model.predict_proba(world.unseen), abs=1e-6)
-
-
-def test_one_image_of_each_class_gives_no_warning() -> None:
-    names = [f"bird {number:02}" for number in range(30)]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        classes, numbers = encoded_labels(names[::-1])
-    assert (classes.tolist(), numbers.tolist()) == (names, list(range(30))[::-1])
 
 
 def bad(rows: np.ndarray, row: int, value: float) -> np.ndarray:

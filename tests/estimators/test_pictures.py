@@ -17,7 +17,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.image_folders import open_folder
 from infopursuit.datasets.trained_on import seen
 from tests.clip.conftest import tiny_clip as tiny_clip
-from tests.estimators.conftest import World
 from tests.planted import COLORS, PHOTO_TEXTS, picture, write_folder
 
 
@@ -165,16 +164,6 @@ def test_equal_pictures_under_two_names_are_told(photos: Path, tiny_clip: Path) 
     assert second.endswith("(to fit on and to test on)")
 
 
-def test_a_second_fit_embeds_nothing(
-    photos: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip)
-    monkeypatch.setattr("infopursuit.clip.towers.OpenClip._loaded", None)
-    again = infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=tiny_clip, ban=["table"])
-    assert len(again.queries_) == len(first.queries_) - 1
-    assert again.provenance_["test_accuracy"] == pytest.approx(first.provenance_["test_accuracy"])
-
-
 def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) -> None:
     model = infopursuit.fit(photos, None, PHOTO_TEXTS, clip=tiny_clip)
     files = [picture("green", 90), picture("red", 91)]
@@ -200,15 +189,3 @@ def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) ->
         assert after.plot().get_figwidth() > before.plot().get_figwidth()
     corrected = model.explain(files, overrides=dict.fromkeys(model.queries_, "yes"), where=True)
     assert all(step.where is None for step in corrected[0].steps)
-
-
-def test_places_need_pictures(photos: Path, tiny_clip: Path, world: World) -> None:
-    model = infopursuit.fit(photos, None, PHOTO_TEXTS, clip=tiny_clip)
-    file = [photos / "red" / "0.png"]
-    for refused, word in (
-        (lambda: model.explain(np.ones((1, 16), dtype=np.float32), where=True), "embeddings"),
-        (lambda: model.where(file, "a hat"), "a hat"),
-        (lambda: world.fitted().where(file, "four legs"), "CLIP"),
-    ):
-        with pytest.raises(InputError, match=word):
-            refused()

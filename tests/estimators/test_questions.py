@@ -19,7 +19,6 @@ from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import CLASSES, PROPERTIES, World
 
 ALL = StoppingRule(probability=None, stability=None)
-OF_COLUMNS = {"texts": None, "text_embeddings": None}
 
 
 def rates(model: InformationPursuitClassifier) -> torch.Tensor:
@@ -118,17 +117,6 @@ def test_questions_of_a_class(model) -> None:
     assert len(evidence["against"]) == 2
 
 
-def test_questions_of_a_class_say_what_not_sure_adds(world: World, model) -> None:
-    table = model.pursuit_.classifier.exact
-    for query, change in model.questions_for(model.classes_[0])["not sure"]:
-        level = table.log_likelihood[table.levels // 2, model.queries_.index(query)]
-        after, before = (
-            table.tempered(evidence.unsqueeze(0), asked).log_softmax(dim=1)[0, 0].item()
-            for evidence, asked in ((level + table.log_prior, 1), (table.log_prior, 0))
-        )
-        assert change == pytest.approx(after - before, abs=1e-4)
-
-
 def test_what_is_known_leads_the_questions_of_a_class(world: World) -> None:
     """A text that statistics alone connect with a class comes below a line."""
     values = np.full((4, len(world.texts)), np.nan, np.float32)
@@ -175,12 +163,6 @@ def test_with_few_images_probabilities_are_not_too_high(
         right.append((few.classes_[posterior.argmax(axis=1)] == world.unseen_y).mean())
     assert np.mean(right) >= least
     assert np.mean(stated) <= np.mean(right) + 0.04
-
-
-def test_what_cannot_be_calibrated_is_told(world: World) -> None:
-    rows = of_each_class(world, 1, 0)
-    with pytest.warns(UserWarning, match=r"^4 different images of 4 classes are too few to"):
-        world.unfitted().fit(world.X[rows], world.y[rows])
 
 
 def test_texts_with_one_embedding_are_one_question(world: World) -> None:

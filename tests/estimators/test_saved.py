@@ -311,12 +311,6 @@ def test_a_failed_save_leaves_what_was_there(model, tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "folder").iterdir()] == [WEIGHTS]
 
 
-def test_a_setting_that_cannot_be_saved_is_refused(world: World, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the setting RandomState"):
-        world.fitted(random_state=np.random.RandomState(0)).save(tmp_path / "new")
-    assert not (tmp_path / "new").exists()
-
-
 LIGHT = """
 import sys
 import numpy as np

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from infopursuit import InformationPursuitClassifier, InputError
 from infopursuit.core.tables import EMBEDDED_IMAGES, embedding_array, table_files, table_writer
-from infopursuit.datasets.labelled_images import EmbeddedShards, Shard
+from infopursuit.datasets.labelled_images import EmbeddedShards
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.naive_bayes import sharded_set, training_set
 from infopursuit.pursuit.naive_bayes.sharded_set import ShardedSet
@@ -118,23 +118,6 @@ def test_images_that_are_left_out_and_rows_to_validate_on_are_those_given(tmp_pa
     assert found.provenance_["images"] == 600
 
 
-def test_class_names_in_any_order_are_those_of_rows_to_validate_on(tmp_path: Path) -> None:
-    held = np.arange(700) % 7 == 3
-    shards = EmbeddedShards(write(tmp_path / "x.parquet", 120))
-    rows = READ[held]
-    expected = model().fit(ShardedSet(shards, held), validation=(rows, NAMES[held]))
-    shards.class_names = "zebra", "ant", "cow"
-    names = np.array(shards.class_names)[LABELS[held]]
-    found = model().fit(ShardedSet(shards, held), validation=(rows, names))
-    assert found.classes_.tolist() == ["zebra", "ant", "cow"]
-    np.testing.assert_array_equal(found.predict_proba(READ), expected.predict_proba(READ))
-    np.testing.assert_array_equal(
-        found.accuracy_by_budget(rows, names), expected.accuracy_by_budget(rows, NAMES[held])
-    )
-    with pytest.raises(InputError, match="the label 'bee' is not among the training labels"):
-        model().fit(ShardedSet(shards, held), validation=(rows, NAMES[held]))
-
-
 def backwards(
     start: Callable[[], Callable[[Any], Any]], shards: Iterable[tuple[int, Any]], cluster: Any
 ) -> Generator[tuple[int, Any], None, None]:
@@ -195,28 +178,6 @@ def test_samples_are_those_whose_checksums_come_first_however_images_are_cut_and
     for label in range(3):
         mine = np.unique(keys_of_all[label == LABELS])[15:]
         assert sorted(rows.checksums[rows.labels.numpy() == label].tolist()) == mine[:30].tolist()
-
-
-def test_equal_images_do_not_crowd_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of one image that stands a hundred times, as many as are wanted come, and no more."""
-    small_samples(monkeypatch)
-    rows, held_out = ShardedSet(Copies()).split(0.1)
-    assert np.bincount(rows.sample(90).labels).tolist() == [45, 45]
-    assert rows.facts(held_out)["images"] == 600
-
-
-class Copies:
-    """Three shards of two classes; the first has one image alone, a hundred times a shard."""
-
-    where, width, class_names = "copies", 24, ("bee", "cow")
-    clip: str | None = None
-    counts: np.ndarray = np.array([300, 300])
-    sizes: tuple[int, ...] = (200, 200, 200)
-
-    def read(self, number: int) -> Shard:
-        others = np.random.default_rng(number).normal(size=(100, 24))
-        rows = np.concatenate([np.repeat(PROPERTIES[:1], 100, axis=0), others])
-        return Shard(unit(rows), np.repeat([0, 1], 100))
 
 
 def left_out(path: Path, which: np.ndarray) -> ShardedSet:

@@ -20,7 +20,7 @@ from infopursuit.explorer.server import Served, server
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened, serving
-from tests.explorer.made_up import STOP, naive_bayes, networks, unit
+from tests.explorer.made_up import STOP, naive_bayes, unit
 
 NAMES = ["cat/a.png", "cat/b.png", "dog/c.png"]
 CELLS = [Cell(2, 0), Cell(0, 4), Cell(1, 4)]
@@ -89,11 +89,6 @@ def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
         share = sum(gain for cell, gain in gains.items() if cell.query == query) / total
         seen = np.mean([cell.query == query for cell in firsts])
         assert abs(seen - share) < 4 * (share * (1 - share) / 400) ** 0.5 + 1e-9
-
-
-def test_answers_without_thresholds_are_refused() -> None:
-    with pytest.raises(InputError, match="thresholds"):
-        worth_answering(networks(), unit(4, 1), STOP)
 
 
 def test_a_person_answers_with_keys_goes_back_and_resumes(
@@ -165,17 +160,6 @@ def test_what_others_write_into_the_file_stays(tmp_path: Path) -> None:
         anna.answer(0, "yes")
     assert path.read_text() == "image,text,answer\n,warm,yes\n"
     assert anna.answers() == ["no", "no", "not sure"]
-
-
-def test_a_picture_whose_name_is_not_utf8_is_asked_about(
-    tmp_path: Path, pictures: list[Path]
-) -> None:
-    asking = Annotating(
-        tmp_path / "said.csv", ["caf\udce9.png", *NAMES[1:]], pictures, naive_bayes(), CELLS
-    )
-    asking.answer(1, "yes")
-    assert rows(tmp_path / "said.csv")[1] == ["caf\ufffd.png", "query 4", "yes", ""]
-    assert asking.answers() == [None, "yes", None]
 
 
 def test_what_cannot_be_is_refused_over_http(tmp_path: Path, pictures: list[Path]) -> None:

@@ -15,20 +15,17 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import thumbnail
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import (
-    SMALL,
     Chosen,
     Facts,
     contents,
     described,
     page_images,
 )
-from infopursuit.pursuit.vip.networks import HistoryNetwork
 from tests.explorer.made_up import (
     PLAIN,
     STOP,
     images,
     naive_bayes,
-    networks,
     read_floats,
     read_labels,
     read_levels,
@@ -56,12 +53,6 @@ def test_the_page_holds_the_exact_table_of_a_naive_bayes_model(levels: int) -> N
     assert found.familiar.log_likelihood is None  # that of the table
     held_out = read_floats(found.familiar.held_out, 30)
     assert (np.diff(held_out) >= 0).all()
-
-
-def test_large_networks_stay_at_the_server() -> None:
-    large = HistoryNetwork(9, 9, (SMALL // 9, 8)).eval()
-    found = described(replace(networks(), querier=large), Facts("m", STOP))
-    assert (found.kind, found.networks) == ("networks", None)
 
 
 @pytest.mark.parametrize("levels", [3, 5])

@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from infopursuit.core.numbers import percent
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation, ending
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.report.words import changed_little, numbered
 from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge_csv
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import PLAIN, images, naive_bayes
@@ -94,60 +92,6 @@ def predictions() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 # 1. One image.
-
-
-def assert_shows(page: Page, explanation: Explanation) -> None:
-    """Questions, answers, folds and the last line are those of Python."""
-    runs = explanation.folded()
-    folds = [changed_little(explanation, run) for run in runs if len(run) > 1]
-    expect(page.locator(".fold button")).to_have_text([f"{each}: show them" for each in folds])
-    places = page.locator(".steps > li").evaluate_all("all => all.map(e => e.dataset.number)")
-    assert places == [numbered(run).replace("-", "\u2013") for run in runs]
-    alone = [explanation.steps[run[0]] for run in runs if len(run) == 1]
-    assert asked(page) == [texts()[QUERIES.index(each.query)] for each in alone]
-    assert checked(page) == [each.said for each in alone]
-    said = percent(explanation.probability).replace(" ", "\u00a0")
-    last = f"Prediction: {explanation.predicted_class}, {said}, {ending(explanation)}."
-    expect(page.locator(".ending p")).to_contain_text(last)
-
-
-@pytest.mark.parametrize(
-    "stop",
-    [
-        STOP,
-        StoppingRule(0.5, stability=None),
-        StoppingRule(None, 3, stability=2),
-        StoppingRule(None, stability=None),
-    ],
-)
-def test_an_image_is_explained_as_in_python(
-    open_page: Opened, width: int, stop: StoppingRule
-) -> None:
-    everything = stop == StoppingRule(None, stability=None)
-    images = (f"image {number}" for number in range(60))
-    image = next(
-        each
-        for each in images
-        if not everything or len({len(run) for run in explained(each, stop).folded()}) > 2
-    )
-    expected = explained(image, stop)
-    page = open_page(document(stop), f"image={image}", width)
-    assert_shows(page, expected)
-    bars = page.locator(".image-view .bars li")
-    expect(bars).to_have_count(len(PLAIN))
-    expect(bars.first).to_contain_text(expected.predicted_class)
-    if everything:
-        page.locator(".fold button").first.click()
-        expect(page.locator(".step")).to_have_count(len(expected.steps))
-        page.get_by_role("button", name="Fold answers that changed little").click()
-        assert_shows(page, expected)
-    sure, most = page.get_by_label("Stop at a probability of"), page.get_by_label("Ask at most")
-    most.fill("2")
-    sure.fill("100")
-    expect(page).to_have_url(re.compile("sure=100&most=2"))
-    assert_shows(page, explained(image, stop._replace(probability=1.0, max_queries=2)))
-    page.get_by_role("button", name="The model's own rule").click()
-    expect(page.locator(".steps > li")).to_have_count(len(expected.folded()))
 
 
 # 2. What if.

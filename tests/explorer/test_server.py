@@ -30,8 +30,6 @@ from infopursuit.explorer.server import (
     MAX_PIXELS,
     MOST_VALUES,
     Served,
-    address,
-    bound,
     server,
 )
 from infopursuit.pursuit.prediction import prediction
@@ -307,15 +305,3 @@ def test_an_error_of_the_server_reveals_nothing() -> None:
         assert "its log" in refused(response, status).replace("the server's log", "its log")
         assert "secret" not in response.text and "path" not in response.text
         assert response.headers["x-content-type-options"] == "nosniff"
-
-
-def test_a_busy_port_and_a_strange_address_are_named() -> None:
-    with bound("127.0.0.1", 0) as first:
-        port = first.getsockname()[1]
-        with pytest.raises(InputError, match=rf"--port {port}: .*expected another --port"):
-            bound("127.0.0.1", port)
-        assert address(first) == f"http://127.0.0.1:{port}/"
-    with pytest.raises(InputError, match=r"--host 203.0.113.7"):
-        bound("203.0.113.7", 0)
-    with bound("0.0.0.0", 0) as everywhere:
-        assert address(everywhere) == f"http://localhost:{everywhere.getsockname()[1]}/"

@@ -152,16 +152,6 @@ def test_the_stage_counts_false_answers_among_the_first_questions(params: Params
     assert metrics["first_ten"]["false"] == metrics["first_ten"]["claims"] == 40
 
 
-def test_three_answers_leave_some_claims_unanswered(params: Params) -> None:
-    """No picture reaches the upper threshold: what is not no is not sure."""
-    save_model("threshold", unsure=True)
-    _, metrics = run_stage(params)
-    assert metrics["first_ten"]["not_sure"] == metrics["first_ten"]["claims"] / 2 == 20
-    assert metrics["first_ten"]["right"] == 1.0
-    assert metrics["dictionary_answered"] == metrics["answers"]["dictionary"]["answered"] == 0.5
-    assert metrics["phrases_agreement"] > 0.9
-
-
 def test_min_max_answers_are_those_of_dictionary_or_phrases(params: Params) -> None:
     """By hand: of the phrases about wings one scores 1 and one -1, and stripes either.
 
@@ -175,18 +165,6 @@ def test_min_max_answers_are_those_of_dictionary_or_phrases(params: Params) -> N
     _, metrics = run_stage(params)
     assert metrics["dictionary_agreement"] == 0.0
     assert metrics["phrases_agreement"] == 1.0
-
-
-def test_a_dictionary_that_names_nothing_has_no_agreement(params: Params) -> None:
-    save_model("minmax", ("therefore", "mortgage"))
-    rows, metrics = run_stage(params)
-    assert rows.written == 3 + 80
-    named = [name for name in metrics if name.startswith("dictionary")]
-    assert named == ["dictionary_queries"]
-    assert metrics["dictionary_queries"] == 0
-    assert metrics["first_ten"]["claims"] == 0
-    assert metrics["first_ten"]["no_claim"] == metrics["first_ten"]["questions"] == 80
-    assert metrics["first_ten"]["right"] is None
 
 
 def test_a_universe_that_names_nothing_is_refused(params: Params) -> None:

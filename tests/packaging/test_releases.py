@@ -66,24 +66,6 @@ def test_every_pinned_requirement_has_a_hash(lock: str, least: int) -> None:
         assert hashes and all(re.fullmatch(r" +--hash=sha256:[0-9a-f]{64} *", h) for h in hashes)
 
 
-def test_hashes_are_required_where_the_lock_is_installed() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
-    lines = makefile.splitlines()
-    installing = [
-        line for line in lines if "pip sync" in line or "$(VENV)/bin/python -m pip" in line
-    ]
-    assert [re.search(r"--require-hashes\s+(.+)$", line)[1] for line in installing] == [  # type: ignore[index]
-        "-r tools.lock",
-        "requirements.lock",
-    ]
-    assert "--generate-hashes" in makefile
-    built = [
-        line for line in (ROOT / ".ci" / "wheel").read_text().splitlines() if "uv build" in line
-    ]
-    assert all("--build-constraints tools.lock --require-hashes" in line for line in built)
-    assert built
-
-
 @pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
 def test_a_workflow_has_few_rights_and_pins_what_it_uses(name: str) -> None:
     content = workflow(name)
@@ -108,15 +90,3 @@ def test_the_matrix_is_what_pyproject_allows() -> None:
     newest = f"2.{Version(after).minor - 1}"
     assert matrix["torch"] == [f"{oldest}.*", f"{newest}.*"]
     assert re.search(rf"^torch=={re.escape(newest)}\.", LOCK, re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
-def test_commands_of_workflows_name_what_there_is(name: str) -> None:
-    named = [
-        word for run in commands(name) for word in run.split() if "/" in word and "$" not in word
-    ]
-    assert named
-    for word in named:
-        assert (ROOT / word).exists(), word
-    extras = re.findall(r"\.\[([\w,]+)\]", " ".join(commands(name)))
-    assert set(",".join(extras).split(",")) - {""} <= set(PROJECT["optional-dependencies"])

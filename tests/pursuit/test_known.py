@@ -67,14 +67,6 @@ def test_what_is_known_is_shown_first_and_asked_of_no_one(
             refused()
 
 
-def test_an_answer_of_a_person_is_no_other_one_that_was_known(
-    pursuit: Pursuit, answers: torch.Tensor
-) -> None:
-    view = pursuit.given(SAID)
-    (each,) = view.explain(answers[:1], StoppingRule(None, 0), ["image"], overridden=[0, 3])
-    assert [step.query for step in each.not_asked] == [QUERIES[3]]
-
-
 def test_naive_bayes_among_classes_is_the_model_of_their_columns() -> None:
     pursuit, kept = with_naive_bayes(), [1, 3]
     table = pursuit.classifier.table
@@ -119,12 +111,6 @@ def test_networks_among_classes_have_no_logits_of_others(answers: torch.Tensor) 
     )
 
 
-def test_one_class_is_certain(pursuit: Pursuit, answers: torch.Tensor) -> None:
-    one = pursuit.given(classes=["bus"])
-    (said,) = one.explain(answers[:1], StoppingRule(), [""])
-    assert (said.predicted_class, said.probability, said.steps) == ("bus", 1.0, ())
-
-
 def test_classes_go_by_label_or_name(pursuit: Pursuit) -> None:
     labelled = replace(pursuit, labels=(3, 5, 7, 9))
     assert labelled.given(classes=[9, "bird"]).labels == (3, 9)
@@ -166,10 +152,3 @@ def test_texts_are_parted_at_the_equals_sign_behind_a_question(pursuit: Pursuit)
             odd.given(known_in_words(odd, [text]))
     with pytest.raises(InputError, match="twice"):
         known_in_words(odd, ["whiskers=yes", "whiskers=no"])
-
-
-def test_what_is_known_stays_with_fewer_questions() -> None:
-    fewer = with_naive_bayes().given(SAID).without([0, 2])
-    assert {fewer.queries[query]: answer for query, answer in fewer.known.items()} == {
-        "red body": 0.0
-    }

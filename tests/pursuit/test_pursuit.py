@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit import rollout
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.naive_bayes.model import InformationGain
@@ -46,16 +45,6 @@ def test_explanations_hold_what_the_loop_says(pursuit: Pursuit, answers: torch.T
             expected = asked.values[t][others].tolist()
             assert [each.value for each in step.runners_up] == pytest.approx(expected, abs=1e-5)
             assert not step.overridden
-
-
-@pytest.mark.parametrize("first", [None, 3])
-def test_what_is_asked_is_that_of_the_loop(
-    pursuit: Pursuit, answers: torch.Tensor, first: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rollout, "CPU_BLOCK", 7)
-    pursuit = replace(pursuit, first=first)
-    found = pursuit.asked(answers, 6).tolist()
-    assert found == [reference.ask(pursuit, each, 6).order for each in answers]
 
 
 def test_answers_of_a_person_that_no_question_asked_for_are_listed(

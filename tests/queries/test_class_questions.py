@@ -26,7 +26,6 @@ from infopursuit.queries.class_knowledge import (
 )
 from infopursuit.queries.class_queries import (
     ask_dictionary,
-    is_list,
     open_recorded_prompt,
 )
 from infopursuit.queries.generation import UnusableAnswersError
@@ -115,14 +114,6 @@ def test_a_recorded_dictionary_is_that_of_the_same_classes(
     else:
         assert ask_recorded(path, classes, k, tmp_path / "kept") == found
     assert not (tmp_path / "kept").exists()
-
-
-def test_other_things_are_no_dictionary(tmp_path: Path) -> None:
-    write_recorded(tmp_path / "zoo.jsonl", {"captions": "{{ caption }}"}, [])
-    with pytest.raises(InputError, match=r"zoo\.jsonl: expected a template 'class_queries'"):
-        open_recorded_prompt(tmp_path / "zoo.jsonl")
-    with pytest.raises(InputError, match=r"a\.csv: unknown kind of dictionary '\.csv'"):
-        is_list("a.csv")
 
 
 DATASETS = YAML(typ="safe").load((ROOT / "params/paper.yaml").read_text("utf-8"))["datasets"]
@@ -362,18 +353,6 @@ def test_what_is_recorded_is_replayed_cell_by_cell(
     np.testing.assert_array_equal(known, np.array(expected, np.float32))
     assert ("not known" in caplog.text) == bool(said)
     assert said in caplog.text
-
-
-def test_of_overlapping_answers_the_very_prompt_counts_then_the_last(tmp_path: Path) -> None:
-    wheels = "true: 1\nsometimes: none"
-    pieces = [
-        ("bus", ["roof", "wheels"], wheels),
-        ("bus", ["wheels"], wheels),
-        ("bus", ["tail", "wheels"], "true: none\nsometimes: 2"),
-    ]
-    for texts, expected in ((["roof", "wheels"], [1, 0]), (["wheels", "roof"], [0.5, 1])):
-        known = replayed(tmp_path, pieces, ["bus"], texts)
-        np.testing.assert_array_equal(known, [expected])
 
 
 def test_a_table_of_which_nothing_is_recorded_is_an_error(tmp_path: Path) -> None:

@@ -119,12 +119,6 @@ def test_the_model_may_go_on_with_made_up_captions() -> None:
     assert reasons(text) == [Rejection.NEXT_CAPTION] * 3
 
 
-def test_reasoning_holds_no_concepts() -> None:
-    assert concepts("<think>\n1. a horse\n</think>\n\n1. long tail") == ["long tail"]
-    assert concepts("the caption says horse\n</think>\n1. long tail") == ["long tail"]
-    assert reasons("<think>\n1. a horse\n2. a", "length") == [Rejection.REASONING] * 3
-
-
 HORSE = "Okay.\n1. a horse\n   - brown coat\n2. wait"
 WRAPPINGS_OF_THOUGHTS = [
     ("<thinking>\n", "\n</thinking>"), ("<reasoning>", "</reasoning>"), ("<thought>", "</thought>"),

@@ -65,28 +65,6 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     return Params.model_validate(raw)
 
 
-def test_captions_are_asked_no_more_if_the_first_answers_are_of_no_use(params: Params) -> None:
-    annotations = [{"id": row, "caption": f"A bus, {row}."} for row in range(50)]
-    Path("captions.json").write_text(json.dumps({"annotations": annotations}), encoding="utf-8")
-    with serving(lambda request: completion("<think>\nLet me see", "length")) as (url, requests):
-        raw = params.model_dump()
-        raw["language_model"] |= {"backend": "openai", "structured_output": False}
-        raw["language_model"]["openai"] |= {"base_url": url, "requests_at_once": 2}
-        with pytest.raises(InputError, match=r"none of 8 answers .*reasoning_effort=none"):
-            stage("generate_queries")(Params.model_validate(raw), "coco")
-    assert len(requests) == 8
-
-
-def test_a_recorded_dictionary_needs_no_language_model(params: Params) -> None:
-    raw = params.model_dump(mode="json")
-    raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
-    raw["queries"]["dictionaries"] = {"menagerie": "recorded.jsonl"}
-    stage("read_dataset")(params, "menagerie")
-    stage("generate_dictionary")(Params.model_validate(raw), "menagerie")
-    written = Path("artifacts/queries/dictionaries/menagerie.txt").read_text(encoding="utf-8")
-    assert written == "striped coat\nfour wheels\n"
-
-
 def test_the_corpora_alone_are_a_universe(params: Params) -> None:
     raw = params.model_dump(mode="json")
     raw["queries"] |= {"corpora": {"nouns": "nouns.txt"}, "dictionaries": {}}

@@ -12,16 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.core.files import read_text_list
-from infopursuit.core.tables import (
-    QUERIES,
-    REJECTED_LINES,
-    REJECTED_TEXTS,
-    ROW_GROUP,
-    UNIVERSE,
-    write_table,
-)
-from infopursuit.queries.corpora import Caption, described_corpus
-from infopursuit.queries.language_models import Answer
 from infopursuit.queries.settings import UniverseSettings
 from infopursuit.queries.universe import UniverseTables, build_universe, control_texts
 from infopursuit.texts.normalization import normalize
@@ -236,29 +226,3 @@ def test_every_way_of_writing_merges_with_the_plain_one(spelling: Callable[[str]
     merged = build_universe({}, {"c": corpus(*rows)}, LOOSE)
     assert merged.texts["text"].to_pylist() == plain
     assert merged.texts["caption_ids"].to_pylist() == [[n, n + 4] for n in range(4)]
-
-
-def test_columns_in_many_chunks_are_written_as_the_same_bytes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("infopursuit.queries.corpora._Rows.CHUNK", ROW_GROUP)
-    captions = [Caption(f"A photograph, {n}.", (n, -n)) for n in range(1, ROW_GROUP // 4)]
-    answers = [
-        Answer("\n".join(f"{i}. leg {n % 97}{' or' * (i == 2)} {i}" for i in range(1, 7)), "stop")
-        for n in range(len(captions))
-    ]
-    many = described_corpus(captions, answers, 20)
-    assert many.queries["text"].num_chunks > 2
-    corpora = {"coco": pa.table(many.queries)}
-    universe = build_universe({"menagerie": ["leg 3 1"]}, corpora, STRICT, class_names=("leg 5",))
-    for schema, columns in (
-        (QUERIES, many.queries),
-        (REJECTED_LINES, many.rejected),
-        (UNIVERSE, universe.texts),
-        (REJECTED_TEXTS, universe.rejected),
-    ):
-        plain = {column: rows.to_pylist() for column, rows in columns.items()}
-        assert plain[schema.columns[0].name]
-        for name, values in (("chunks", columns), ("plain", plain)):
-            write_table(tmp_path / name, schema, values)
-        assert (tmp_path / "chunks").read_bytes() == (tmp_path / "plain").read_bytes()

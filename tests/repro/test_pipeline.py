@@ -34,7 +34,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 def test_the_report_and_every_output_are_there(world: World) -> None:
     files = world.artifacts()
     assert b"</html>" in files["report/index.html"]
-    assert b"Are the answers true?" in files["report/index.html"]
+    assert b"How true are the answers" in files["report/index.html"]
     assert TABLE.encode() in files["report/explorer/menagerie.html"]
     for run in (FIXED, LEARNED, TABLE):
         assert f"models/{run}/weights.safetensors" in files

@@ -58,15 +58,6 @@ def test_classes_beside_which_anything_may_be(classes: tuple[str, ...]) -> None:
     assert other(classes, *visual_vocabulary()) == []
 
 
-def test_one_class_of_many_may_have_another_sense() -> None:
-    breeds = ("beagle", "pug", "boxer", "collie", "poodle", "whippet", "dalmatian", "chow chow",
-              "Siamese cat", "Persian cat", "Angora cat", "Burmese cat", "Manx cat", "tabby",
-              "basset", "pointer", "setter", "greyhound", "bulldog", "mastiff")  # fmt: skip
-    assert other((*breeds, "ragdoll"), "mop") == ["mop"]
-    assert other((*breeds, "ragdoll", "teddy bear"), "mop") == [], "two classes are artifacts"
-    assert other(("cat", "jeep"), "mop", "prune") == ["prune"], "one of two is half of them"
-
-
 def test_what_classes_may_look_like() -> None:
     found = comparable_texts(
         PETS, ["wolf", "dog", "animal", "puppy", "mop", "crane", "long tail", "bat"]

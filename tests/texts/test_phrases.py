@@ -34,13 +34,6 @@ def test_agrees_with_the_obvious_version(text: str) -> None:
     assert normalize(text) == plainly_normalized(text)
 
 
-def test_every_ascii_character_at_the_ends() -> None:
-    assert normalize("  “Two-wheeled  BUS’s”, ") == "two-wheeled bus’s"
-    for character in map(chr, range(128)):
-        for text in (character, f"{character}b{character}", f"a {character} b"):
-            assert normalize(text) == plainly_normalized(text), repr(text)
-
-
 PHRASES = phrase_kinds()
 # "less" in a word negates too: "hairless" asks for what cannot be seen.
 NEGATION = re.compile(r"\b(no|non|not|never|none|nor|nothing|without)\b|(?<!stain)less\b")
@@ -212,12 +205,6 @@ def test_these_have_nothing_to_do_with_each_other(texts: tuple[str, str]) -> Non
     assert related(*texts) == []
 
 
-def test_a_remark_in_brackets_separates_meanings() -> None:
-    found = related("bat", "bat (animal)", "bat (sports equipment)")
-    assert ("bat (animal)", "bat (sports equipment)", "any") not in found
-    assert ("bat", "bat (animal)", "any") in found
-
-
 @pytest.mark.parametrize(
     ("query", "asked"),
     [
@@ -252,22 +239,3 @@ def test_a_remark_in_brackets_separates_meanings() -> None:
 )
 def test_queries_become_sentences(query: str, asked: str) -> None:
     assert asking.sentence(query) == asking.question(query) == asked
-
-
-@pytest.mark.parametrize(
-    "query", ["glorp", "lange Flügel", "petal length > 2.45", "feathers?", "column 3", "not red"]
-)
-def test_all_questions_are_fragments_if_one_is_no_sentence(query: str) -> None:
-    assert asking.sentence(query) is None
-    fragment = query.removesuffix("?") + "?"
-    assert asking.question(query) == fragment
-    assert asking.questions(["gull", query, "can fly"]) == ("gull?", fragment, "can fly?")
-    alike = {"gull": True, "wolf": False}
-    assert asking.questions(["gull", query, "wolf"], alike) == ("gull?", fragment, "like a wolf?")
-    sentences = ("Is it a gull?", "Can it fly?", "Does it look like a wolf?")
-    assert asking.questions(["gull", "can fly", "wolf"], alike) == sentences
-
-
-def test_all_phrases_of_the_vocabulary_are_sentences() -> None:
-    begins = re.compile("(Is|Are|Does|Do|Can|Has) ")
-    assert all(begins.match(each) for each in asking.questions(visual_vocabulary()))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.tables import EMBEDDED_TEXTS, embedding_matrix, read_table, write_table
 from infopursuit.texts import nearest, text_table
 from infopursuit.texts.near_texts import NearTexts
-from infopursuit.texts.text_table import SharedEmbeddings, TextTable
+from infopursuit.texts.text_table import TextTable
 from tests.clip.conftest import tiny_clip as tiny_clip
 
 U, D = 23, 8
@@ -133,16 +131,6 @@ def test_texts_of_a_source(tmp_path: Path) -> None:
         table.texts_from("dictionary/b")
 
 
-def test_other_processes_open_the_mapped_file(path: Path, tmp_path: Path) -> None:
-    mapped = TextTable.from_parquet(path, tmp_path / "scratch").shared()
-    assert len(pickle.dumps(mapped)) < ROWS.astype(np.float16).nbytes + 300
-    for shared in (mapped, TextTable.from_parquet(path).shared()):
-        again = pickle.loads(pickle.dumps(shared)).tensor()
-        assert torch.equal(again, torch.from_numpy(ROWS.astype(np.float16)))
-    part = SharedEmbeddings(mapped.values[5:])  # whose file starts with other rows
-    assert torch.equal(pickle.loads(pickle.dumps(part)).tensor(), mapped.tensor()[5:])
-
-
 def test_loads_share_one_file_that_is_written_once(path: Path, tmp_path: Path) -> None:
     scratch = tmp_path / "scratch"
     first = TextTable.from_parquet(path, scratch)
@@ -157,26 +145,6 @@ def test_loads_share_one_file_that_is_written_once(path: Path, tmp_path: Path) -
     other = TextTable.from_parquet(stored(path, -ROWS), scratch)
     assert len(files(scratch)) == 2
     np.testing.assert_array_equal(other.embeddings, -ROWS.astype(np.float16))
-
-
-def test_the_rest_of_a_killed_run_is_not_read(path: Path, tmp_path: Path) -> None:
-    scratch = tmp_path / "scratch"
-    TextTable.from_parquet(path, scratch)
-    (file,) = files(scratch)
-    whole = file.read_bytes()
-    file.with_name(f"{file.name}.0a1b2c3d.partial").write_bytes(b"\0" * len(whole))
-    file.write_bytes(whole[:-16])
-    TextTable.from_parquet(path, scratch)
-    assert file.read_bytes() == whole
-    assert files(scratch) == [file]
-
-
-def test_runs_that_write_at_once_do_not_disturb_each_other(path: Path, tmp_path: Path) -> None:
-    scratch = tmp_path / "scratch"
-    with ThreadPoolExecutor(8) as pool:
-        for table in pool.map(lambda _: TextTable.from_parquet(path, scratch), range(8)):
-            np.testing.assert_array_equal(table.embeddings, ROWS.astype(np.float16))
-    assert [file.suffix for file in files(scratch)] == [".float16"]
 
 
 MEASURE = """

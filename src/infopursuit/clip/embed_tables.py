@@ -417,7 +417,6 @@ def _text_chunk(clip: Clip, batch_size: int, texts: list[str]) -> Chunk:
 def _embed_rows(
     table: pa.Table, clip: Clip, how: Embedding, workers: Workers[Clip] | None
 ) -> ChunkFolder:
-    """Return the chunks of all texts, made or already finished."""
     texts = table.column("text")
     folder = ChunkFolder(how, chain([clip.stamp], strings(texts)), len(texts))
     shards = (

@@ -242,7 +242,6 @@ def _hub_files(where: str, repository: str, revision: str, names: Sequence[str])
 def _hub_file(
     where: str, repository: str, names: Sequence[str], revision: str | None = None
 ) -> Path:
-    """Return the first of some files that a repository has."""
     from huggingface_hub import hf_hub_download
     from huggingface_hub.errors import EntryNotFoundError
 

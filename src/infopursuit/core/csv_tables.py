@@ -248,7 +248,6 @@ def _separator(text: str, columns: Sequence[str]) -> str:
 def _table(
     path: Path, records: list[list[str]], filled: list[int], separator: str, head: str
 ) -> CsvTable:
-    """Return the cells of the columns that have a name or a cell."""
     names, numbers = records[filled[0]], [number + 1 for number in filled[1:]]
     width = len(names)
     needed = max(place for place, name in enumerate(names) if name.strip()) + 1

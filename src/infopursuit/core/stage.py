@@ -156,7 +156,6 @@ def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:
 
 
 def _check_keys(settings: Section, arguments: dict[str, object]) -> None:
-    """Raise InputError for a key that the settings do not have."""
     sections = {
         "dataset": getattr(settings, "datasets", None),
         "method": getattr(settings, "methods", None),
@@ -226,7 +225,6 @@ def _filled_in(arguments: dict[str, object], match: re.Match[str]) -> str:
 
 
 def _setting(params: Any, key: str) -> Any:
-    """Return the setting at a path of keys; None if there is none."""
     for part in key.split("."):
         params = params.get(part) if isinstance(params, dict) else None
     return params

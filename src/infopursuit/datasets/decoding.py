@@ -261,7 +261,6 @@ def more_scans_than(jpeg: bytes, most: int) -> bool:
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    """Turn an image as its EXIF says; ignore EXIF that cannot be read."""
     try:
         orientation = image.getexif().get(ORIENTATION, 1)
     except DAMAGED:

@@ -466,7 +466,6 @@ class PursuitClassifier:
         return Matrix(as_tensor(self._table_columns().numbers(X)))
 
     def _table_columns(self) -> TableColumns:
-        """Return what is in the columns of the table that the model was fitted on."""
         if self.columns_ is not None:
             return self.columns_
         default = [f"column {i}" for i in range(self.n_features_in_)]

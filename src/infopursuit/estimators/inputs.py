@@ -30,7 +30,6 @@ class Inputs(PursuitClassifier):
         return self.texts if isinstance(self.texts, QuestionSource) else None
 
     def _of_tables(self) -> bool:
-        """Whether X is a table, not embeddings."""
         own = self._own_source()
         return self.texts is None if own is None else own.of_tables
 

@@ -199,8 +199,6 @@ def _questions(plan: Plan) -> tuple[list[str], list[str] | None, dict[str, Any]]
 
 
 class _Tower:
-    """The CLIP of a plan, loaded."""
-
     def __init__(self, how: Embedding | None) -> None:
         assert how is not None  # a plan without one has embeddings of images and texts
         self.how, self.clip = how, load_clip(how.source, how.device)

@@ -136,7 +136,6 @@ def no_images(pursuit: Pursuit) -> AnsweredImages:
 
 
 def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
-    """Return how many bytes are left for images."""
     if chosen.limit is None:
         return None
     taken = len(payload.written(empty))

@@ -74,7 +74,6 @@ def room(title: str, limit: int = payload.LIMIT) -> int:
 
 
 def _filled(content: str, title: str, served: bool) -> str:
-    """Return the page with the JSON `content`."""
     meta = f'<meta http-equiv="Content-Security-Policy" content="{escape(policy(served))}">'
     styles = iter(_styles())
     markup = STYLE.sub(lambda _: f"<style>{next(styles)}</style>", sources()[MARKUP])
@@ -112,7 +111,6 @@ def bundled() -> str:
 
 
 def _add(name: str, parts: dict[str, str]) -> None:
-    """Add what a module needs, then the module."""
     if name in parts:
         return
     source = sources()[name]

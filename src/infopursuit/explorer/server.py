@@ -303,8 +303,6 @@ def _check(request: Request) -> None:
 
 
 def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExecutor) -> None:
-    """Let a person answer questions about pictures."""
-
     def checked(place: int) -> int:
         if place not in range(len(annotating.asked)):
             raise HTTPException(404, f"There is no question {place}.")
@@ -507,8 +505,6 @@ def configured(app: ASGIApp) -> uvicorn.Config:
 
 
 class _Announcing(uvicorn.Server):
-    """Logs where the server is once it is up."""
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started and sockets:

@@ -164,7 +164,6 @@ def _ends(statement: dict[str, Any], where: str) -> list[float]:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a value of JSON is a number that a float can hold."""
     plain = isinstance(value, int | float) and not isinstance(value, bool)
     return plain and abs(value) < 1e300 and not math.isnan(value)
 
@@ -178,7 +177,6 @@ def _list(value: Any) -> list[Any]:
 
 
 def _text(value: Any, language: str) -> str:
-    """Return a text that may be in several languages."""
     if isinstance(value, dict):
         value = value.get(language) or next(filter(None, value.values()), None)
     if not isinstance(value, str | int | float) or not str(value).strip():

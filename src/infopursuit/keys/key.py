@@ -249,7 +249,6 @@ def checked(key: Key, where: object) -> Key:
 
 
 def _twice(names: Sequence[str]) -> str | None:
-    """Return the first name that is there twice."""
     seen = set[str]()
     return next((name for name in names if name in seen or seen.add(name)), None)
 

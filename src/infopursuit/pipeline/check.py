@@ -134,7 +134,6 @@ def check(params_file: str | Path = "params.yaml", ask_server: bool = True) -> i
 
 
 def _given(path: str) -> bool:
-    """Return whether to read a path now: not if a stage is still to make it."""
     return Path(path).exists() or ARTIFACTS not in Path(path).parents
 
 

@@ -60,7 +60,6 @@ class Params(Section):
         return self
 
     def _mistakes(self) -> Iterator[str]:
-        """Yield the rules across sections that are broken."""
         named = {
             "run.datasets": self.run.datasets,
             "queries.dictionaries": self.queries.dictionaries,

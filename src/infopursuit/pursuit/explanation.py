@@ -339,7 +339,6 @@ class Explanation:
         return renderer("explanation_text")(self, everything)
 
     def _repr_html_(self) -> str:
-        """Return a table for notebooks."""
         return renderer("explanation_html")(self)
 
     def plot(

@@ -153,7 +153,6 @@ def _lines(text: str) -> list[tuple[str, str]]:
 
 
 def _numbers(line: str) -> list[int] | None:
-    """Return the numbers of a line, or None if it holds anything else."""
     line = _REMARK.sub(" ", line).strip(_MARKS_AROUND)
     if _NONE.fullmatch(line):
         return []
@@ -277,7 +276,6 @@ def try_server(settings: LanguageModelSettings) -> str:
 
 
 def _batches(rows: Sequence[str], columns: Sequence[str]) -> list[_Batch]:
-    """Return what to ask for a whole table."""
     return [
         _Batch(row, range(start, start + len(others)), name, others)
         for start in range(0, len(columns), TEXTS_PER_PROMPT)

@@ -259,7 +259,6 @@ def _fault(text: str, concept: str) -> Rejection | None:
 
 
 def _verdict(lines: list[_Line], has_list: bool) -> Rejection | None:
-    """Return a reason that holds for the whole answer."""
     if any(line.content.unfit for line in lines):
         return Rejection.UNFIT
     if not has_list and any(line.content.refusal for line in lines):

@@ -141,7 +141,6 @@ def _caption_ids(table: pa.Table) -> pl.Series:
 
 
 def _keys(texts: pl.Series) -> pl.Series:
-    """Return the normalised spellings of texts."""
     # In slices: as Python objects, all texts at once would take most of the memory.
     starts = range(0, max(len(texts), 1), SLICE)
     parts = ([normalize(text) for text in texts[start : start + SLICE]] for start in starts)
@@ -149,7 +148,6 @@ def _keys(texts: pl.Series) -> pl.Series:
 
 
 def _lists(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return the distinct values of each owner, sorted."""
     pairs = rows.select("owner", column).drop_nulls().sort("owner", column)
     new = pl.any_horizontal(pl.all() != pl.all().shift()).fill_null(value=True)
     return pairs.filter(new).group_by("owner", maintain_order=True).agg(column)
@@ -158,7 +156,6 @@ def _lists(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 def _filters(
     settings: UniverseSettings, banned: Sequence[str], class_names: Sequence[str]
 ) -> dict[str, pl.Expr]:
-    """Return the texts that break a filter, by its name, in the order in which they are tried."""
     text = pl.col("text")
     broken: dict[str, pl.Expr] = {}
     if banned:  # the first, for it is the one that given texts have to meet
@@ -180,7 +177,6 @@ def _filters(
 
 
 def _names_pattern(names: Sequence[str]) -> str:
-    """Return a pattern of all names as whole words."""
     spelled = [normalize(name.replace("_", " ")) for name in names]
     return words_pattern([name for name in spelled if name])
 

@@ -154,5 +154,4 @@ def _above_zero(number: Any) -> bool:
 
 
 def _bare(column: str) -> str:
-    """Return a column as it is named, or asked with a question mark."""
     return column.strip().rstrip("?").strip()

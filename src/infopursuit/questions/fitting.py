@@ -216,7 +216,6 @@ def best_way(
 def _crossed(
     source: QuestionSource, rates: str, wishes: Wishes, train: TrainingSet, seed: int
 ) -> list[HeldOut]:
-    """Return each of FOLDS parts of the training rows, predicted by a fit on the others."""
     crossed = []
     for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
         asked = source.choose(rest, wishes, seed)

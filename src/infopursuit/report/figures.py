@@ -83,8 +83,6 @@ CHART_STYLE: dict[Any, Any] = {
 
 
 class _Layout(NamedTuple):
-    """Where things are, in inches from the top left corner."""
-
     numbers: float
     questions: float
     answers: float
@@ -97,8 +95,6 @@ class _Layout(NamedTuple):
 
 
 class _Fact(NamedTuple):
-    """A fact about the explanation, in the column of the picture."""
-
     label: str
     value: str
     color: str = INK
@@ -237,7 +233,6 @@ def _layout(
 
 
 def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
-    """Say what the prediction is, whether it is right, and why the questions ended."""
     facts = [
         _Fact("Prediction", f"{explanation.predicted_class}, {percent(explanation.probability)}")
     ]
@@ -262,7 +257,6 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
 
 
 def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
-    """Draw the picture and the facts, left of the heat map."""
     top = MARGIN
     if picture is not None:
         top += _picture(axes, picture, MARGIN, top, PICTURE)
@@ -275,7 +269,6 @@ def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
 
 
 def _picture(axes: Axes, picture: Image.Image, left: float, top: float, side: float) -> float:
-    """Draw a picture, its longer side this many inches; return its height."""
     wide, high = picture.size
     scale = side / max(wide, high)
     pixels = (max(1, round(wide * scale * DPI)), max(1, round(high * scale * DPI)))
@@ -348,7 +341,6 @@ def _text(
 
 
 def _short(text: str, most: int = 200) -> str:
-    """Return a text as one line; the end of a long one is left out."""
     line = one_line(text)
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
@@ -369,7 +361,6 @@ def _wrapped(query: str) -> str:
 
 @cache
 def _width(text: str, size: float = SIZE, weight: str = "normal") -> float:
-    """Return the width of a line of text in inches."""
     if not text.strip():
         return 0.0
     font = FontProperties(family="DejaVu Sans", weight=weight)

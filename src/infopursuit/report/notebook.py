@@ -59,7 +59,6 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def _details(explanation: Explanation, run: list[int]) -> str:
-    """Return answers that changed little, behind a click."""
     names = explanation.class_names
     items = []
     for step in (explanation.steps[number] for number in run):

@@ -328,7 +328,6 @@ def _check_distinct(texts: Sequence[str], where: str) -> None:
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, Float16[np.ndarray, "m d"]]]:
-    """Yield the embeddings in blocks of at most BLOCK rows, with the number of the first row."""
     start = 0
     for file, first, table in table_blocks(path, EMBEDDED_TEXTS, [EMBEDDING], BLOCK):
         yield start, embedding_matrix(table, file, np.float16, first_row=first)

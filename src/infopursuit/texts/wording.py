@@ -223,7 +223,6 @@ def _article(text: str, form: Form) -> str:
 
 
 def _begins_with_vowel(word: str) -> bool:
-    """Return whether a word is spoken with a vowel first: an hour, an x-ray, but a uniform."""
     if len(word) == 1 or word[1] == "-" or word.isupper():  # by letters: an s-shaped curve
         return word[0].lower() in "aefhilmnorsx"
     word = word.lower()

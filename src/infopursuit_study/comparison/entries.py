@@ -94,7 +94,6 @@ class Entry:
 
 
 def _grid(**values: Sequence[Any]) -> tuple[Settings, ...]:
-    """Return all combinations of the values of each name; the last name varies fastest."""
     return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
 
 

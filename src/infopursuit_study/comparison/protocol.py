@@ -82,8 +82,6 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> SeedResul
 
 
 class _Try(NamedTuple):
-    """Settings that were tried, with their held-out accuracy; None if there was no choice."""
-
     settings: dict[str, Any]
     score: float | None = None
     model: Peer | None = None  # if it was fitted as a whole
@@ -91,7 +89,6 @@ class _Try(NamedTuple):
 
 
 def _best_try(entry: Entry, made: Peer, train: LabelledImages, held_out: LabelledImages) -> _Try:
-    """Return the settings with the best held-out accuracy, the first of equals."""
     if len(entry.tries) == 1:
         return _Try(entry.tries[0])
     tries = []
@@ -126,7 +123,6 @@ def _predicted(
 def _accuracies(
     predicted: Int[np.ndarray, "n b"], labels: Int[np.ndarray, " n"]
 ) -> dict[str, float]:
-    """Return `accuracy`, `accuracy_at_t`, and the mean of these over t, `accuracy_5_to_30`."""
     right = (predicted == labels[:, None]).mean(axis=0)
     accuracies = {"accuracy": float(right[-1])}
     if (predicted[:, 0] >= 0).all():

@@ -38,7 +38,6 @@ def markdown(dataset: str, results: Sequence[Result], resamples: int) -> str:
 
 
 def _accuracy(results: Sequence[Result]) -> str:
-    """Return accuracies in percent; the best explained peer of each column is bold."""
     columns = [*(f"accuracy_at_{t}" for t in SHOWN), "accuracy_5_to_30", "accuracy", "auc"]
     explained = [each for each in results if TITLES[each.peer].explained]
     best = {name: max((each.mean(name) or 0 for each in explained), default=0) for name in columns}

@@ -62,7 +62,6 @@ class CodePeer(TextPeer):
         raise NotImplementedError
 
     def _codes(self, X: Tensor, counts: Sequence[int]) -> Mapping[int, Float[Tensor, "n m"]]:
-        """Return the code of each image with each number of texts."""
         raise NotImplementedError
 
     def decisions_by_budget(self, X: Any) -> dict[int | None, np.ndarray]:
@@ -148,7 +147,6 @@ class SpLiCE(CodePeer):
         self.penalties_ = {t: float(np.interp(t, sizes, penalties)) for t in self.budgets}
 
     def _sizes(self, X: Tensor) -> tuple[np.ndarray, np.ndarray]:
-        """Return decreasing penalties, and the mean number of texts that each gives."""
         places = np.linspace(0, len(X) - 1, min(SAMPLE, len(X))).astype(int)
         sample = self.space_(X)[places].double().numpy()
         penalties = SHARES * np.quantile((sample @ self.lasso_.atoms.T).max(axis=1), 0.5)

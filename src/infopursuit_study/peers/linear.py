@@ -209,7 +209,6 @@ class LaBo(_ClassTexts):
         self.budgets_ = tuple(self.weights_)
 
     def _trained(self, X: Tensor, labels: Tensor, start: Tensor, count: int) -> Tensor:
-        """Return softmax weights after training, cut to `count` texts for each class."""
         used = start.any(dim=1).nonzero().squeeze(1)
         atoms, logits = self.directions_[used], start[used].clone().requires_grad_()
         optimizer = torch.optim.Adam([logits], lr=self.learning_rate)

@@ -114,7 +114,6 @@ class PursuitPeer(TextPeer):
         return self.classifier(*self._asked(X))
 
     def _explain(self, X: Tensor) -> Contributions:
-        """Return the evidence of each answer, tempered by the number of answers."""
         answers, asked = self._asked(X)
         columns = asked.any(dim=0).nonzero().squeeze(1)
         rows, places = asked[:, columns].nonzero(as_tuple=True)

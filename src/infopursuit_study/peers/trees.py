@@ -48,7 +48,6 @@ class AnswerTree(TextPeer):
         self.budgets_ = tuple(sorted(self.budgets))
 
     def _paths(self, X: Tensor) -> list[list[int]]:
-        """Return the nodes of each image, from the root to the cut."""
         answers, tree = answers_of(self.rule_, X).numpy(), self.model_.tree_
         longest = len(tree.feature) if self.budget_ is None else self.budget_
         paths = []
@@ -66,7 +65,6 @@ class AnswerTree(TextPeer):
         return torch.from_numpy(self.log_probability_[ends])
 
     def _explain(self, X: Tensor) -> Contributions:
-        """Return the change of the log-probabilities at each question, from the root on."""
         paths, tree, table = self._paths(X), self.model_.tree_, self.log_probability_
         asked = sorted({int(tree.feature[node]) for nodes in paths for node in nodes[:-1]})
         column = {text: place for place, text in enumerate(asked)}

@@ -182,7 +182,6 @@ def _budget_lines(
 def _mean_line(
     method: str, styles: Styles, x: Sequence[float], y: Sequence[Sequence[float]]
 ) -> Line:
-    """Average runs; several runs have a band from the lowest to the highest."""
     values = np.array(y)
     edges = (values.min(axis=0).tolist(), values.max(axis=0).tolist()) if len(y) > 1 else ()
     return Line(method, *styles[method], x, values.mean(axis=0).tolist(), *edges)
@@ -197,7 +196,6 @@ def _by_init(
     levels: Sequence[Level] = (),
     rules: Sequence[float] = (),
 ) -> list[Chart]:
-    """Make a chart for each initial dictionary, all with the same vertical axis."""
     every = [line for of_init in lines.values() for line in of_init]
     values = [value for line in every for part in (line.y, line.low, line.high) for value in part]
     y = limits([*values, *(level.y for level in levels)], low)

@@ -147,7 +147,6 @@ def reference(groups: Iterable[Group]) -> Group | None:
 
 
 def _of_images(run: Run, measures: Sequence[int]) -> Float[np.ndarray, "n m"]:
-    """Return each image's area under the curve, and whether it is right after t queries."""
     correct = read_predictions(run.predictions).correct.astype(np.float64)
     columns = [area_under_curve(correct) if t == AUC else correct[:, t] for t in measures]
     return np.stack(columns, axis=1)
@@ -176,7 +175,6 @@ def comparisons(groups: Sequence[Group]) -> dict[str, Any]:
 
 
 def _start(group: Group, groups: Sequence[Group]) -> Group | None:
-    """Find the group that keeps the dictionary which this one improves."""
     settings = group.settings
     if dictionary_of(settings) == "fixed":
         return None

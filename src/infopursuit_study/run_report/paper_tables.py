@@ -59,7 +59,6 @@ def _ablation(
     columns: Mapping[str, str],
     needed: Sequence[str],
 ) -> dict[str, Any]:
-    """Make a row for each data set that has one of the methods `needed`, and another figure."""
     rows = []
     for dataset, groups in datasets.items():
         printed = ABLATIONS.get(dataset)
@@ -114,7 +113,6 @@ def _bottlenecks(datasets: Mapping[str, Sequence[Group]]) -> dict[str, Any]:
 
 
 def _recognised(groups: Sequence[Group], method: str) -> Group | None:
-    """Find the group of a paper's method; of several the best in validation."""
     return best_validated(
         group
         for group in groups
@@ -131,7 +129,6 @@ def _here(group: Group | None, budget: int) -> dict[str, Any]:
 
 
 def _cell(value: str, interval: str = "", tested: bool = False) -> dict[str, Any]:
-    """Make a figure with its interval; `tested` if the model was selected on test."""
     return {"value": value, "interval": interval, "tested": tested}
 
 

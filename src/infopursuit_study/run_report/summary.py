@@ -115,7 +115,6 @@ def meaning_column(groups: Sequence[Group], name: str) -> dict[tuple[str, str], 
 
 
 def _markdown(heads: Row, rows: Sequence[Row]) -> list[str]:
-    """Write a table whose columns line up in plain text; all but the first two are numbers."""
     columns = list(zip(heads, *rows, strict=True))
     widths = [max(map(len, column)) for column in columns]
     names = 2

@@ -104,7 +104,6 @@ def dependence_rows(groups: Sequence[Group]) -> list[Row]:
 
 
 def _metric(group: Group, name: str) -> float | None:
-    """Average over seeds; None if a run was evaluated without this metric."""
     if any(name not in run.metrics for run in group.runs):
         return None
     return group.mean(lambda run: run.metrics[name])

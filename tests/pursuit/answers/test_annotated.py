@@ -74,16 +74,6 @@ def test_a_text_without_embedding_is_asked() -> None:
     assert world.measured(model, "whitish")["auroc_within"] > 0.9
 
 
-def test_few_answers_do_little_harm() -> None:
-    world = Moles()
-    plain = world.measured(world.fit(queries=["veil"]))
-    few = world.measured(world.fit(queries=["veil"], annotations=world.said(20)))
-    assert few["auroc_within"] > plain["auroc_within"] - 0.1
-    with pytest.warns(UserWarning, match="fewer than 5 yes or no and teach nothing"):
-        same = world.measured(world.fit(queries=["veil"], annotations=world.said(6)))
-    assert same == plain
-
-
 def test_rates_come_from_fits_without_the_image() -> None:
     """Labels that are noise give rates that know nothing of the class but by chance."""
     world = Moles()

@@ -90,13 +90,6 @@ def test_the_scatter_within_few_classes_is_discounted_less() -> None:
     torch.testing.assert_close(scatters[1] - scatters[0], expected, atol=1e-5, rtol=1e-4)
 
 
-def test_nothing_to_discount_is_the_identity() -> None:
-    """One text, and images that equal their class: no scatter, no division by zero."""
-    score_map = fitted(unit(1, 4), torch.zeros(4, 4, dtype=torch.float64))
-    assert torch.equal(score_map.discount, torch.eye(4))
-    assert torch.equal(score_map.directions(unit(1, 4)), torch.zeros(1, 4))
-
-
 @pytest.mark.parametrize("known", [True, False])
 def test_each_text_has_the_strength_with_the_largest_auroc(known: bool) -> None:
     labels = torch.arange(180) % CLASSES
@@ -132,10 +125,3 @@ def test_ranked_pairs_are_the_auroc_of_scikit_learn(seed: int) -> None:
     for weights in (None, draw.uniform(0.1, 3, 60)):
         right, pairs = ranked_pairs(scores, truth, weights)
         assert right / pairs == pytest.approx(roc_auc_score(truth, scores, sample_weight=weights))
-
-
-def test_what_is_not_known_is_in_no_pair() -> None:
-    scores, truth = np.array([3.0, 2.0, 1.0, 0.0]), np.array([1.0, np.nan, 0.0, 0.5])
-    assert ranked_pairs(scores, truth) == (1.0, 1.0)
-    assert ranked_pairs(scores, np.ones(4)) == (0.0, 0.0)
-    assert ranked_pairs(scores, np.zeros(4)) == (0.0, 0.0)

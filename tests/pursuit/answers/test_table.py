@@ -15,10 +15,7 @@ from infopursuit.pursuit.answers.table import (
     LEAST_OF_MANY,
     AnswerTable,
     answer_probabilities,
-    count_yes,
-    threshold_rates,
 )
-from infopursuit.pursuit.answers.thresholds import fit_thresholds
 from tests.pursuit.answers.drawn import drawn, unit
 
 K, C = 7, 4
@@ -44,24 +41,6 @@ def test_between_two_levels_an_answer_is_one_of_them_or_the_other(
     torch.testing.assert_close(of.log_likelihood_of(torch.arange(K), given[0]), expected)
     mask = torch.ones(1, K).double()
     torch.testing.assert_close(of.evidence(given, mask)[0], of.log_prior + expected.sum(dim=0))
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_scores_that_never_differ_within_classes_are_not_separated_by_rounding(seed: int) -> None:
-    """Each image is its class: a mean at the threshold is neither above nor below it."""
-    points, directions = unit(4, 64, seed=seed), unit(9, 64, seed=100 + seed)
-    labels = torch.arange(12) % 4
-    scores = points[labels] @ directions.T
-    thresholds = fit_thresholds(scores, labels).values
-    yes, totals = count_yes([(slice(None), (scores > thresholds).float())], labels)
-    means = class_moments(Matrix(points[labels]).blocks(), labels).score_means(directions)
-    rates = threshold_rates(yes.float(), totals.float(), means, torch.zeros(4, 9), thresholds)
-    assert torch.isfinite(rates).all()
-    at_threshold = (scores[:4] - thresholds).abs() < 1e-6
-    assert at_threshold.any()
-    # No image says yes: (0 of 3 + 2 times a half) / 5, and a half.
-    expected = torch.full_like(rates[at_threshold], (0.2 + 0.5) / 2)
-    torch.testing.assert_close(rates[at_threshold], expected, atol=0.02, rtol=0)
 
 
 def test_probabilities_of_three_answers_sum_to_one_and_none_is_impossible() -> None:
@@ -125,12 +104,3 @@ def test_means_and_spread_of_scores_are_those_of_the_scores() -> None:
     torch.testing.assert_close(moments.predictive_spread(directions), spread.float())
     assert moments.prior.tolist() == [0.25] * 4
     assert moments.prior.dtype == torch.float32
-
-
-@pytest.mark.parametrize(("images", "made_up"), [(40, 28), (56, 12), (500, 8)])
-def test_the_scatter_of_few_images_counts_little(images: int, made_up: int) -> None:
-    """With the 64 dimensions, n - 4 degrees of freedom want 68 - n made-up images, at least 8."""
-    moments = class_moments(Matrix(unit(images, 64)).blocks(), torch.arange(images) % 4)
-    even = 0.7 * moments.total.diagonal().mean() * torch.eye(64).double()
-    expected = (moments.within * images + made_up * even) / (images - 4 + made_up)
-    torch.testing.assert_close(moments.discounted, expected)

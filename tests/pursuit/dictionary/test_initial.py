@@ -85,22 +85,6 @@ def test_a_class_of_few_images_counts_like_any_other() -> None:
     assert forward_selection(answers, labels, 2) == [1, 0]
 
 
-def test_no_column_is_taken_twice_and_none_that_adds_nothing() -> None:
-    labels = torch.arange(40) % 4
-    useful = (drawn(40, 3) > 0).float()
-    answers = torch.cat([useful, 1 - useful, torch.ones(40, 1)], dim=1)
-    chosen = forward_selection(answers, labels, 7)
-    assert len(chosen) == 3
-    assert len({column % 3 for column in chosen}) == 3
-
-
-def test_of_equal_columns_the_first_is_taken() -> None:
-    answers, labels = planted()
-    column = forward_selection(answers, labels, 1)[0]
-    copies = torch.cat([drawn(90, 2), answers[:, [column]], answers[:, [column]]], dim=1)
-    assert forward_selection(copies, labels, 1) == [2]
-
-
 def test_random_texts_are_distinct_and_follow_the_seed() -> None:
     draws = {tuple(random_texts(UNIVERSE, 3, seed)) for seed in range(20)}
     assert len(draws) > 1

@@ -168,15 +168,6 @@ def test_a_killed_search_goes_on_and_ends_alike(tmp_path: Path) -> None:
     assert not list((tmp_path / "scratch").glob("*"))
 
 
-def test_a_search_of_other_points_or_settings_does_not_go_on_from_there(tmp_path: Path) -> None:
-    points = clustered(50, seed=9)
-    settings = [(points, 4, 0), (points[:40], 4, 0), (points, 5, 0), (points, 4, 1)]
-    names = {medoids._digest(*one, MedoidSearch(), "cpu") for one in settings}
-    names.add(medoids._digest(points, 4, 0, MedoidSearch(reach=9), "cpu"))
-    names.add(medoids._digest(points + 1, 4, 0, MedoidSearch(), "cpu"))
-    assert len(names) == 6
-
-
 # The swaps of one round.
 
 

@@ -27,13 +27,10 @@ from infopursuit.pursuit.naive_bayes.selection import (
 from infopursuit.pursuit.naive_bayes.sharded_set import SmallestKeys
 from infopursuit.pursuit.naive_bayes.training_set import (
     EQUAL_ROWS,
-    HELD_OUT_OF_A_CLASS,
     InMemorySet,
     KeyCounts,
     even_shares,
-    held_out_by_content,
     key_counts,
-    last_keys,
 )
 from infopursuit.texts.text_table import SharedEmbeddings
 from tests.pursuit.answers.drawn import drawn
@@ -188,15 +185,6 @@ def test_the_smallest_keys_are_those_of_all_images_at_once(
         assert of_class(found, label) == expected
 
 
-@pytest.mark.parametrize("share", [0.0, 0.1, 0.5])
-def test_shards_hold_out_what_an_array_does(share: float) -> None:
-    found = key_counts(LABELS, KEYS)
-    distinct = found.of_class(np.ones_like(found.counts), 4)
-    count = np.minimum(np.round(share * distinct), distinct - 1)
-    held = last_keys(found, found.ranks() < count[found.classes], 4)[LABELS] >= KEYS
-    np.testing.assert_array_equal(held, held_out_by_content(KEYS, LABELS, share))
-
-
 @pytest.mark.parametrize("kind", [Matrix, partial(UnitMatrix, where="X")])
 def test_equal_rows_of_tables_are_split_and_equal_images_are_not(kind: Callable) -> None:
     generator = torch.Generator().manual_seed(0)
@@ -217,17 +205,6 @@ def test_equal_rows_of_tables_are_split_and_equal_images_are_not(kind: Callable)
         assert max(together.values()) == EQUAL_ROWS
     else:
         assert len(set(data.keys)) == 6
-
-
-def test_at_most_1024_images_of_a_class_are_held_out() -> None:
-    keys = np.random.default_rng(1).permutation(30_000)
-    labels = (np.arange(30_000) >= 25_000).astype(np.int64)
-    held = held_out_by_content(keys, labels, 0.1)
-    assert held[:25_000].sum() == HELD_OUT_OF_A_CLASS == 1024
-    assert held[25_000:].sum() == 500
-    np.testing.assert_array_equal(
-        np.sort(keys[:25_000])[:1024], np.sort(keys[:25_000][held[:25_000]])
-    )
 
 
 @pytest.mark.parametrize("size", [0, 1, 5, 6, 9, 11, 16, 17, 100])

@@ -10,16 +10,12 @@ import pytest
 from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.texts.knowledge import KnowledgeTable
-from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.stage_scripts import ROOT
 
 WIDTH = 8
 UNIVERSE = "artifacts/universe/embeddings.parquet"
 CONTROL = "artifacts/universe/control_embeddings.parquet"
 IMAGES = "artifacts/images/menagerie.parquet"
-KNOWLEDGE = "artifacts/knowledge/menagerie.parquet"
-PEOPLE = "artifacts/annotations/menagerie.csv"
 CLASSES = [f"class {label}" for label in range(4)]
 SOURCES = {
     **dict.fromkeys((5, 6), "dictionary/menagerie,corpus/a"),
@@ -28,17 +24,9 @@ SOURCES = {
     12: "dictionary/menagerie2,list/menagerie,corpus/a",
     13: "list/menagerie_x",
 }
-# In few updates of narrow networks.
-SMALL = {
-    "hidden": [16, 8],
-    "random_updates": 6,
-    "biased_updates": 4,
-    "batch_size": 16,
-    "validate_every": 2,
-}
 
 
-def write_texts(path: str, prefix: str, rows: np.ndarray, clip: str = "a clip") -> np.ndarray:
+def write_texts(path: str, prefix: str, rows: np.ndarray) -> np.ndarray:
     """Write rows of unit norm; return them."""
     rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     numbers = range(len(rows))
@@ -47,15 +35,15 @@ def write_texts(path: str, prefix: str, rows: np.ndarray, clip: str = "a clip") 
         "source": [SOURCES.get(row, prefix) if prefix == "concept" else prefix for row in numbers],
         "embedding": rows,
     }
-    write_table(path, EMBEDDED_TEXTS, columns, clip)
+    write_table(path, EMBEDDED_TEXTS, columns, "a clip")
     return rows
 
 
-def write_words(clip: str = "a clip") -> np.ndarray:
+def write_words() -> np.ndarray:
     """Write the control: 12 texts with a mean that is not the universe's."""
     rows = np.random.default_rng(1).normal(size=(12, WIDTH))
     rows[:, 0] += 1
-    return write_texts(CONTROL, "word", rows, clip)
+    return write_texts(CONTROL, "word", rows)
 
 
 def write_concepts() -> np.ndarray:
@@ -69,7 +57,7 @@ def write_concepts() -> np.ndarray:
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """A universe, control texts, images and two initial dictionaries, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("universe", "images", "initial", "knowledge", "annotations"):
+    for folder in ("universe", "images", "initial"):
         Path("artifacts", folder).mkdir(parents=True)
     universe = write_concepts()
     write_words()
@@ -86,13 +74,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     for init, prefix in (("llm", "concept"), ("random_words", "word")):
         texts = [f"{prefix} {row}" for row in range(6)]
         write_text_list(f"artifacts/initial/menagerie-{init}-0.txt", texts)
-    known = np.zeros((4, 3), np.float32)
-    known[0, :2] = 1, 0.5
-    texts = ("concept 0", "concept 1", "concept 2")
-    write_knowledge(KNOWLEDGE, KnowledgeTable(tuple(CLASSES), texts, known))
-    Path(PEOPLE).write_bytes((ROOT / "params/no_annotations.csv").read_bytes())
     raw = load_params(ROOT / "params.yaml").model_dump()
-    raw["datasets"]["menagerie"] |= {"k": 6, "variational": SMALL, "knowledge": "known.csv"}
+    raw["datasets"]["menagerie"] |= {"k": 6}
     raw["compute"] |= {"device": "cpu"}
     raw["clip"] = UNIVERSE
     return Params.model_validate(raw)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from infopursuit.pursuit.rollout import greedy_orders
-from infopursuit.pursuit.vip.batches import prefix_masks, random_orders, sample_sizes
+from infopursuit.pursuit.vip.batches import prefix_masks, random_orders
 from infopursuit.pursuit.vip.networks import DenseHistories, DistinctHistories, HistoryNetwork
 from infopursuit.pursuit.vip.updates import pursuit_loss, straight_through_choice
 from tests.pursuit.vip import reference
@@ -114,22 +114,6 @@ def test_keys_that_collide_cost_time_only() -> None:
     orders = torch.rand(14, K, generator=generator).argsort(dim=1)
     same = torch.full((K,), 12345)  # after an even number of queries all sets have the key 0
     grown(DistinctHistories(net, 14, keys=same), net, answers, orders, [14] * K)
-
-
-def test_equal_sets_are_computed_once() -> None:
-    net = network()
-    histories = DistinctHistories(net, 6)
-    for queries in ([0, 0, 0, 1, 1, 1], [1, 1, 2, 0, 0, 2]):
-        histories.add(torch.tensor(queries), torch.ones(6, dtype=torch.float64))
-    assert len(histories.mask_first) == 3  # {0, 1}, {0, 2}, {1, 2}
-
-
-@pytest.mark.parametrize(("k", "most"), [(20, 12), (12, 20), (1, 5)])
-def test_sizes_are_uniform_and_leave_a_query_to_ask(k: int, most: int) -> None:
-    sizes = sample_sizes(60_000, k, most, torch.Generator().manual_seed(0))
-    counts, expected = torch.bincount(sizes), 60_000 / min(k, most)
-    assert counts.shape == (min(k, most),)
-    assert ((counts - expected).abs() < 5 * expected**0.5).all()
 
 
 def test_random_orders_choose_every_query_alike() -> None:

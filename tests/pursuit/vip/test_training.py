@@ -18,7 +18,7 @@ from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.vip import updates as answering
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
-from infopursuit.pursuit.vip.training import InitialDictionary, Trained, Trainer, TrainingImages
+from infopursuit.pursuit.vip.training import Trained, Trainer, TrainingImages
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from tests.devices import DEVICES
 from tests.pursuit.vip.device_checks import (
@@ -107,18 +107,6 @@ def test_thresholds_of_many_images_are_fitted_on_a_sample(monkeypatch: pytest.Mo
     expected = fitted_on(universe, universe, sample)
     torch.testing.assert_close(rule.thresholds, expected.thresholds)
     assert not torch.allclose(rule.thresholds, fitted_on(universe, universe, train).thresholds)
-
-
-def test_threshold_answers_are_relative_to_the_reference() -> None:
-    train, universe = planted(240, seed=10)
-    validation, _ = planted(60, seed=11)
-    settings = replace(SETTINGS, dictionary="fixed", answers="threshold")
-    words = InitialDictionary(universe[:20], torch.arange(K), reference=universe)
-    rule = Trainer(train, validation, words, settings, K).train().rule
-    assert isinstance(rule, ThresholdAnswers)
-    for reference, same in ((universe, True), (universe[:20], False)):
-        expected = fitted_on(universe, reference, train)
-        assert torch.allclose(rule.directions, expected.directions, atol=1e-4) is same
 
 
 @pytest.mark.parametrize(

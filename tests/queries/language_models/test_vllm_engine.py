@@ -1,14 +1,12 @@
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models import Answer, Sampling
+from infopursuit.queries.language_models import Sampling
 from infopursuit.queries.language_models.vllm_engine import (
     LIBRARY,
     STARTED_FROM,
@@ -30,86 +28,6 @@ def engine(
     return VllmEngine(settings, compute or {})
 
 
-class VllmError(Exception):
-    """Stands in for vllm.exceptions.VLLMClientError, which is not a ValueError."""
-
-
-class FakeVllm(ModuleType):
-    """Stands in for vllm: records how the engine is built and called."""
-
-    def __init__(self, on_cpu: bool = False) -> None:
-        super().__init__("vllm")
-        self.on_cpu = on_cpu
-        self.refusal: type[Exception] = ValueError
-        self.built: list[dict[str, Any]] = []
-        self.chats: list[tuple[list[Any], Any]] = []
-        self.SamplingParams = SimpleNamespace
-
-    def LLM(self, **arguments: Any) -> Any:  # noqa: N802
-        self.built.append(arguments)
-        if "unknown" in arguments:
-            raise TypeError("unexpected argument 'unknown'")
-        return SimpleNamespace(chat=self._chat)
-
-    def _chat(self, conversations: list[Any], sampling_params: Any, use_tqdm: bool) -> list[Any]:
-        self.chats.append((conversations, sampling_params))
-        assert os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] == "0"
-        completions = [
-            SimpleNamespace(text=f"to {conversation[0]['content']}", finish_reason=reason)
-            for conversation, reason in zip(conversations, ["stop", None], strict=True)
-        ]
-        if "too long" in conversations[0][0]["content"]:
-            raise self.refusal("the prompt has\n9 tokens")
-        return [SimpleNamespace(outputs=[completion]) for completion in completions]
-
-
-@pytest.fixture
-def vllm(monkeypatch: pytest.MonkeyPatch) -> FakeVllm:
-    fake = FakeVllm()
-    names = ("exceptions", "platforms", "sampling_params")
-    exceptions, platforms, sampling_params = map(ModuleType, names)
-    exceptions.VLLMClientError = VllmError  # type: ignore[attr-defined]
-    platforms.current_platform = SimpleNamespace(is_cpu=lambda: fake.on_cpu)  # type: ignore[attr-defined]
-    sampling_params.StructuredOutputsParams = SimpleNamespace  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "vllm", fake)
-    monkeypatch.setitem(sys.modules, "vllm.exceptions", exceptions)
-    monkeypatch.setitem(sys.modules, "vllm.platforms", platforms)
-    monkeypatch.setitem(sys.modules, "vllm.sampling_params", sampling_params)
-    monkeypatch.setenv("VLLM_ENABLE_V1_MULTIPROCESSING", "1")
-    return fake
-
-
-def test_asks_each_prompt_as_one_message_of_a_seeded_request(vllm: FakeVllm) -> None:
-    how = {"tensor_parallel_size": 2, "enable_prefix_caching": True}
-    model = engine(engine={"max_model_len": 2048}, compute=how)
-    answers = model.answer(["one", "two"], SAMPLING)
-    assert answers == [Answer("to one", "stop"), Answer("to two", "unknown")]
-    [(conversations, parameters)] = vllm.chats
-    assert conversations == [[{"role": "user", "content": text}] for text in ("one", "two")]
-    common = {"temperature": 0.5, "top_p": 0.9, "max_tokens": 30, "structured_outputs": None}
-    seeds = [SAMPLING.seed_for("one"), SAMPLING.seed_for("two")]
-    assert [vars(each) for each in parameters] == [{**common, "seed": seed} for seed in seeds]
-    named = {"model": "org/model", "revision": "abc123", "tokenizer_revision": "abc123"}
-    assert vllm.built == [{**named, "seed": 3, "max_model_len": 2048, **how}]
-    model.answer(["one", "two"], replace(SAMPLING, pattern="[0-9]+"))
-    assert [vars(each.structured_outputs) for each in vllm.chats[1][1]] == [{"regex": "[0-9]+"}] * 2
-    assert len(vllm.built) == 1
-
-
-def test_no_prompt_is_cut_in_two_on_a_cpu(vllm: FakeVllm) -> None:
-    vllm.on_cpu = True
-    for compute in ({}, {"enable_chunked_prefill": True}):
-        engine(compute=compute).answer(["one", "two"], SAMPLING)
-    assert [built["enable_chunked_prefill"] for built in vllm.built] == [False, True]
-
-
-@pytest.mark.parametrize("refusal", [ValueError, VllmError])
-def test_what_vllm_refuses_is_bad_input(vllm: FakeVllm, refusal: type[Exception]) -> None:
-    vllm.refusal = refusal
-    with pytest.raises(InputError, match="the prompt has 9 tokens"):
-        engine().answer(["too long", "two"], SAMPLING)
-
-
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -119,12 +37,9 @@ def test_what_vllm_refuses_is_bad_input(vllm: FakeVllm, refusal: type[Exception]
         ({"engine": {"swap": 1}, "compute": {"swap": 2}}, "swap changes"),
         ({"compute": {"data_parallel_size": 2}}, "ray"),
         ({"revision": None}, "not a local folder"),
-        ({"engine": {"unknown": 1}}, "cannot load"),
     ],
 )
-def test_an_engine_that_cannot_be_made(
-    vllm: FakeVllm, arguments: dict[str, Any], word: str
-) -> None:
+def test_an_engine_that_cannot_be_made(arguments: dict[str, Any], word: str) -> None:
     with pytest.raises(InputError, match=word):
         engine(**arguments).answer(["one", "two"], SAMPLING)
 

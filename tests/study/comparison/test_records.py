@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.tables import read_table, write_table
 from infopursuit_study.comparison.seeds import measure_peers
-from infopursuit_study.experiments.records import RESULTS, give, keep, main
+from infopursuit_study.experiments.records import give, keep, main
 from tests.study.comparison.tasks import small_task
 
 PEERS = ("splice", "probe", "zero_shot")
@@ -53,33 +50,6 @@ def test_peers_that_were_not_measured_this_time_stay(folder: Path, tmp_path: Pat
         if "probe" not in name:
             assert found.pop(name) == before[name]
     assert found == contents(newer)
-
-
-def test_other_test_images_are_refused(folder: Path, tmp_path: Path) -> None:
-    record = tmp_path / "zoo.parquet"
-    keep(record, "zoo", folder)
-    before = record.read_bytes()
-    task = small_task(noise=0.5)
-    fewer = replace(task, test=task.test.subset(torch.arange(1, len(task.test.ids))))
-    other = tmp_path / "other"
-    measure_peers(other, "zoo", fewer, {"tree": [0]}, 0.2, other / "kept")
-    with pytest.raises(InputError, match="of other test images than"):
-        keep(record, "zoo", other)
-    assert record.read_bytes() == before
-
-
-def test_a_name_that_is_no_peer_stays_in_the_record_and_names_no_file(
-    folder: Path, tmp_path: Path
-) -> None:
-    record = tmp_path / "records" / "zoo.parquet"
-    keep(record, "zoo", folder)
-    rows = read_table(record, RESULTS).to_pylist()
-    rows[0]["peer"] = "../../outside"
-    write_table(record, RESULTS, {each: [row[each] for row in rows] for each in RESULTS.names})
-    give(record, "zoo", tmp_path / "given" / "deep")
-    assert sorted(path.name for path in tmp_path.rglob("*outside*")) == []
-    keep(record, "zoo", folder)
-    assert "../../outside" in read_table(record, RESULTS).column("peer").to_pylist()
 
 
 @pytest.mark.parametrize(

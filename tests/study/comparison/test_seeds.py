@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +15,6 @@ from infopursuit.core.errors import InputError
 from infopursuit_study.comparison import seeds
 from infopursuit_study.comparison.results import read_result
 from infopursuit_study.comparison.seeds import measure_peers, side_by_side
-from tests.stage_scripts import ROOT
 from tests.study.comparison.tasks import small_task
 
 PEERS = ("splice", "ours", "zero_shot")
@@ -109,46 +105,3 @@ def test_what_goes_wrong_is_one_line(
 ) -> None:
     with pytest.raises(error, match=message):
         list(side_by_side(Noted(tmp_path), [job, 0, 1], 2))
-
-
-SLEEPING = """
-import os, time
-from infopursuit_study.comparison.seeds import side_by_side
-
-def sleep(job):
-    print(os.getpid(), flush=True)
-    time.sleep(100)
-
-if __name__ == "__main__":
-    list(side_by_side(sleep, [0, 1], 2))
-"""
-
-
-def lives(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_processes_end_with_their_parent(number: signal.Signals, tmp_path: Path) -> None:
-    script = tmp_path / "sleeping.py"
-    script.write_text(SLEEPING)
-    parent = subprocess.Popen(
-        [sys.executable, script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-    )
-    assert parent.stdout is not None
-    started = [int(parent.stdout.readline()) for _ in range(2)]
-    parent.send_signal(number)
-    parent.communicate(timeout=30)  # processes that live would hold the pipe
-    until = time.monotonic() + 10
-    while any(map(lives, started)) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert not any(map(lives, started))

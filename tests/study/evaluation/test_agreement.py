@@ -31,19 +31,6 @@ def test_shares_of_each_query_by_hand() -> None:
     )
 
 
-def test_not_sure_is_no_answer() -> None:
-    """Of four images the second query answers none, and the first two: one right, one wrong."""
-    answers = np.array([[1.0, 0.5], [1.0, 0.5], [0.5, 0.5], [0.5, 0.5]])
-    counts = count_answers(answers, columns("1010", "1100"))
-    assert counts.shares["right"].tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
-    assert counts.shares["answered"].tolist() == [0.5, 0.0]
-    assert counts.shares["yes"].tolist() == [0.5, 0.0]
-    assert counts.shares["no_of_false"].tolist() == pytest.approx([0.0, np.nan], nan_ok=True)
-    metrics = mean_shares(counts, "x")
-    assert (metrics["x_agreement"], metrics["x_answered"]) == (0.5, 0.25)
-    assert metrics["x_balanced_agreement"] == 0.5
-
-
 def test_claims_together_by_hand() -> None:
     """True: yes, yes, no, not sure. False: yes, no, no, no, not sure."""
     answers = np.array([1, 1, 0, 0.5, 1, 0, 0, 0, 0.5])[:, None]
@@ -67,16 +54,3 @@ def test_claims_together_by_hand() -> None:
     assert claim_measures(soft) == measures, "soft answers say the same"
     known = np.arange(9)[:, None] < 4
     assert claim_measures(count_answers(answers, truth, known))["claims"] == 4
-
-
-@pytest.mark.parametrize(
-    ("answers", "truth", "expected"),
-    [
-        ([], [], [0, 0, 0, None, None, None, None, None]),
-        ([0.5] * 3, [True, False, False], [3, 0, 3, 0.0, None, None, 0.0, None]),
-        ([1.0, 0.0], [True, True], [2, 1, 0, 1.0, 0.5, 1.0, 0.5, None]),
-    ],
-)
-def test_a_share_of_nothing_is_none(answers: list, truth: list, expected: list) -> None:
-    counts = count_answers(np.array(answers)[:, None], np.array(truth, dtype=bool)[:, None])
-    assert list(claim_measures(counts).values()) == expected

@@ -14,21 +14,17 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline.params import Params
-from infopursuit_study.evaluation.explained_images import read_explanations
 from infopursuit_study.evaluation.files import read_predictions
 from tests.planted import (
     IMAGES_OF,
     KEY,
     RUN,
-    edited,
     with_files,
 )
 from tests.planted import params as params
 from tests.stage_scripts import stage
 
-EVALUATION, MEANING, EXPLANATIONS = (
-    Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning", "explanations")
-)
+EVALUATION, MEANING = (Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning"))
 
 
 def read_json(path: Path | str) -> dict:
@@ -85,25 +81,6 @@ def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> 
         int(((answers < 0.5).numpy() & (said == 0)).sum()),
         int((answers < 0.5).sum()),
     ]
-
-
-def test_of_a_large_split_all_runs_look_at_one_sample_and_named_images(params: Params) -> None:
-    every = {"menagerie": [f"image/{row}" for row in range(0, 60, 2)]}
-    few = edited(params, "explain", ids=every).model_copy(update={"max_images": 12})
-    rows = stage("evaluate")(few, *KEY)
-    assert 11 <= rows.read == rows.written <= 13
-    seen = read_predictions(EVALUATION / "predictions.parquet")
-    assert len(seen.ids) == rows.read
-    assert set(seen.labels.tolist()) == {0, 1, 2}
-    metrics = read_json(f"{EVALUATION}.json")
-    assert metrics["test_images"] == rows.read
-    assert metrics["accuracy_at_T"] == seen.correct[:, -1].mean()
-    assert stage("explain")(few, *KEY).written == 30
-    assert len(read_explanations(EXPLANATIONS / "explanations.json")[1]) == 30
-    stage("baselines")(few, "menagerie")
-    metrics = read_json("artifacts/baselines/menagerie.json")
-    assert metrics["test_images"] == rows.read
-    assert metrics["train_images"] < 30
 
 
 def test_bad_input_is_reported_by_name(params: Params) -> None:

@@ -12,7 +12,6 @@ from infopursuit_study.peers.linear import (
     LaBo,
     SparseLogistic,
     ZeroShot,
-    discriminability,
     submodular_order,
     without_duplicates,
 )
@@ -60,13 +59,6 @@ def test_each_choice_adds_most_and_all_are_near_the_best(coverage: float) -> Non
         assert gains[order[step - 1]] == pytest.approx(max(gains), abs=1e-5)
     best = max(value(told, close, each, coverage) for each in combinations(range(9), 4))
     assert value(told, close, tuple(order), coverage) >= (1 - 1 / np.e) * best
-
-
-def test_a_text_of_one_class_tells_more_than_one_of_all() -> None:
-    similar = torch.tensor([[0.3, 0.1, 0.1], [0.2, 0.2, 0.2]])
-    shares = np.array([0.6, 0.2, 0.2])
-    expected = [(shares * np.log(shares)).sum(), -np.log(3)]
-    np.testing.assert_allclose(discriminability(similar).numpy(), expected, rtol=1e-5)
 
 
 def test_weights_are_shares_of_as_many_texts_as_asked_for() -> None:

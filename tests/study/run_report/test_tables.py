@@ -11,17 +11,13 @@ from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report.groups import measured_groups
 from infopursuit_study.run_report.meaning_tables import (
     COLUMNS,
-    false_rows,
     meaning_section,
-    of_100,
     sentences,
 )
-from infopursuit_study.run_report.methods import WORDS
 from infopursuit_study.run_report.runs import read_dataset, read_run
 from infopursuit_study.run_report.tables import (
     dependence_rows,
     evolution,
-    figures,
     results_table,
     verdict,
 )
@@ -114,20 +110,6 @@ def test_what_pictures_show_comes_before_lists(tmp_path) -> None:
     assert run.meaning["supported"] == MEANING["sense"]["supported_yes"]
 
 
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [(0.0, "0"), (0.004, "fewer than 1"), (0.82, "82"), (0.996, "more than 99"), (1.0, "100")],
-)
-def test_a_share_of_a_hundred_is_neither_none_nor_all_by_rounding(value, words) -> None:
-    assert of_100(value) == words
-
-
-def test_false_answers_are_summed_over_seeds(tmp_path) -> None:
-    results = read(tmp_path, ("fixed",), (0, 1), truth=True, known=KNOWN)
-    (row,) = false_rows(groups_of(results))
-    assert list(row.values()) == ["llm", "fixed", "20", "194", "160", "8", "5.0"]
-
-
 def test_missing_files_and_two_stopping_rules_are_reported(tmp_path) -> None:
     name = RunName("pets", "llm", "fixed", 0)
     results = read(tmp_path, ("fixed",), truth=True)
@@ -151,12 +133,3 @@ def test_evolution_puts_the_most_changed_first(tmp_path) -> None:
     assert len(changes) == shown["changed"]
     assert sorted(texts[0] for texts in shown["rows"]) == sorted(run.evolution["initial"])
     assert shown["distinct"] == len(set(run.evolution["final"]))
-
-
-def test_the_three_figures_are_how_good_how_true_how_short(tmp_path) -> None:
-    run = read(tmp_path, meaning=MEANING).runs[0]
-    good, true, short = figures(run)
-    assert good["number"] == f"{100 * run.metrics['accuracy_at_stop']:.1f}"
-    assert (true["number"], true["unit"]) == ("41", "of 100")
-    assert true["meaning"] == f"{WORDS['true_yes']['strict']}; by chance 3"
-    assert short["unit"] == "questions"

@@ -365,6 +365,5 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
 
 
 def _start(text: str) -> str:
-    """Return the start of a text for a message."""
     text = " ".join(text.split())
     return repr(text if len(text) <= 200 else text[:200] + "...")
