@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -75,6 +76,9 @@ def test_clip_answers_without_labels_and_labels_come_later(tmp_path: Path) -> No
     assert model.score(X, y) >= before - 0.01
     model.save(tmp_path / "model")
     fewer = infopursuit.load(tmp_path / "model").without("feathers").partial_fit(more, labels)
+    images = model.provenance_["images"]
+    copy.copy(model).partial_fit(more, labels)
+    assert model.provenance_["images"] == images, "a copy has its own"
     again = model.partial_fit(more, labels).pursuit_.classifier.table
     kept = [number for number, each in enumerate(model.queries_) if each != "feathers"]
     table = fewer.pursuit_.classifier.table

@@ -201,15 +201,21 @@ def test_costs_are_asked_saved_and_counted(tmp_path: Path) -> None:
     assert "2 questions at a cost of 2" in str(explained)
     assert asked == [loaded.queries_[query] for query in course.order[0]]
     assert torch.equal(loaded.fit(X, y).roll_out(X).order, course.order), "costs are kept"
+    two = InformationPursuitClassifier(source, n_queries=2, ban=["scan"]).fit(X, y)
+    two.save(tmp_path / "model")
+    source = infopursuit.load(tmp_path / "model").texts
+    assert source.costs == {"scan?": 10}, "also of a column that was not chosen"
 
 
 def test_a_note_is_below_each_explanation(tmp_path: Path) -> None:
     X, y = consultations(60, 0)
-    model = InformationPursuitClassifier(TableQuestions(note="This is no doctor.")).fit(X, y)
+    source = TableQuestions("nothing", note="This is no doctor.")
+    model = InformationPursuitClassifier(source).fit(X, y)
     assert "This is no doctor." in str(model.explain(X[:1])[0])
     model.save(tmp_path / "model")
     loaded = infopursuit.load(tmp_path / "model")
     said = loaded.dialogue().explanation()
+    assert loaded.texts == source
     assert loaded.fit(X, y).pursuit_.note == "This is no doctor."
     assert "This is no doctor." in str(said) and said.to_dict()["note"] == "This is no doctor."
     with pytest.raises(InputError, match="note is ' '; expected a sentence, or None"):

@@ -23,6 +23,7 @@ from infopursuit.pursuit.naive_bayes.model import (
     NaiveBayes,
     RedundantQuestions,
 )
+from infopursuit.pursuit.naive_bayes.subclass_model import SubclassBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule
@@ -209,7 +210,7 @@ def subclasses_case() -> Case:
     plain: Any = naive_bayes(24, kinds).classifier.table
     of = torch.arange(16).repeat_interleave(torch.tensor([1, 2, 3, 2] * 4))
     table = SubclassTable(**vars(plain), of=of)
-    made = {"querier": InformationGain(table), "classifier": NaiveBayes(table)}
+    made = {"querier": InformationGain(table), "classifier": SubclassBayes(table)}
     return replace(pursuit, **made), *others
 
 

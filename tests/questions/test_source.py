@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from infopursuit.cli.command_line import main
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
 from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.questions.source import Questions, QuestionSource
 from infopursuit.questions.wishes import Wishes
 
@@ -98,6 +99,50 @@ def test_a_source_of_ones_own_fits_explains_saves_and_is_asked(
     capsys.readouterr()
     assert main(["explain", *command, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)
+
+
+class InOrder(InformationGain):
+    """Asks the questions as they come, whatever they tell."""
+
+    kind: ClassVar[str] = "in order"
+
+    def gains(self, evidence: Tensor, late: Tensor | None = None) -> Tensor:
+        k = self.table.log_likelihood.shape[1]
+        return torch.arange(k, 0, -1).double().repeat(len(evidence), 1)
+
+
+class Nameless(InOrder):
+    """One without a kind of its own."""
+
+
+@dataclass
+class Asked(Dictionary):
+    """The same dictionary, with a querier of one's own."""
+
+    querier: type[InformationGain]
+
+    def choose(self, data: Any, wishes: Wishes, seed: int) -> Questions:
+        return replace(super().choose(data, wishes, seed), querier=self.querier)
+
+
+def test_a_querier_of_ones_own_asks_wherever_the_model_goes(tmp_path: Path) -> None:
+    X, y = rows()
+    model = InformationPursuitClassifier(Asked(InOrder)).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = infopursuit.load(tmp_path / "model")
+    some = [load_fitted(tmp_path / "model"), model.given(classes=["bird", "fish"])]
+    for each in (model, loaded, model.with_class_names(list("abcd")), *some):
+        assert (each.roll_out(X).order == torch.arange(4)).all()
+        assert each.explain(X[:1])[0].questions[0] == "can it fly"
+    for each in (model, loaded):
+        fewer = each.without("does it swim").given(classes=["bird", "mammal"])
+        assert (fewer.roll_out(X).order == torch.arange(3)).all()
+    with pytest.raises(InputError, match="its in order asks; expected `infopursuit serve`"):
+        loaded.explore(X[:9])
+    nameless = InformationPursuitClassifier(Asked(Nameless)).fit(X, y)
+    with pytest.raises(InputError, match="the querier of this model is a Nameless, which `load`"):
+        nameless.save(tmp_path / "other")
+    assert not (tmp_path / "other").exists()
 
 
 def test_networks_ask_what_any_source_asks(tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from pydantic import AfterValidator, ConfigDict, Field
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section, Share
 from infopursuit.datasets.table_columns import TableColumns
-from infopursuit.pursuit.answers.rules import AnswerRule
+from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, RULES
 
 # The format that is saved, and the first version of infopursuit that reads it.
-FORMAT, REQUIRES = 4, "infopursuit>=0.1.0"
+FORMAT, REQUIRES = 5, "infopursuit>=0.1.0"
 
 Count = Annotated[int, Field(ge=0)]
 
@@ -42,7 +42,6 @@ class _Settings(Section):
 
     model_config = ConfigDict(extra="allow")
     stop: _Stop | None
-    hidden: Annotated[list[int], Field(min_length=2, max_length=2)] | None = None
 
 
 class _Provenance(Section):
@@ -64,10 +63,10 @@ class _Table(Section):
     categories: list[list[str] | None]
 
 
-def _known_rule(kind: str) -> str:
-    if kind not in AnswerRule.KINDS:
-        raise ValueError(f"expected one of {', '.join(AnswerRule.KINDS)}, found {kind!r}")
-    return kind
+class _Questions(Section):
+    gaps: Literal["auto", "nothing", "tells"]
+    costs: dict[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]] | None
+    note: Annotated[str, Field(pattern=r"\S")] | None
 
 
 class Description(Section):
@@ -76,7 +75,9 @@ class Description(Section):
     format: int
     requires: str
     estimator: Literal["InformationPursuitClassifier", "VariationalInformationPursuit"]
-    rule: Annotated[str, AfterValidator(_known_rule)]
+    rule: Annotated[str, AfterValidator(RULES.known)]
+    querier: Annotated[str, AfterValidator(QUERIERS.known)]
+    classifier: Annotated[str, AfterValidator(CLASSIFIERS.known)]
     queries: list[str]
     classes: _Classes
     first: Count | None
@@ -85,6 +86,7 @@ class Description(Section):
     clip: _ClipPlace
     settings: _Settings
     provenance: _Provenance
+    questions: _Questions | None = None  # about columns, for another fit
     table: _Table | None = None  # of a model that reads raw tables
     words: list[list[str]] = Field(default_factory=list)  # of answers, if the rule has none
     wording: list[str] = Field(default_factory=list)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from infopursuit.estimators import persistence
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
 
 ESTIMATORS = {
-    persistence.NAIVE_BAYES: InformationPursuitClassifier,
-    persistence.NETWORKS: VariationalInformationPursuit,
+    each.__name__: each for each in (InformationPursuitClassifier, VariationalInformationPursuit)
 }
 
 

@@ -27,6 +27,7 @@ from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.questions.columns import TableQuestions
 from infopursuit.questions.fitting import Fitted, Split, fit_pursuit
 from infopursuit.questions.knowledge import ClassKnowledge, Knowledge
 from infopursuit.questions.labels import check_width, seed_of, training_set, validation_set
@@ -183,14 +184,16 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         vars(self).pop("counts_", None)
         return self
 
-    def restore(self, saved: SavedModel) -> None:
-        """Become the fitted model that was saved; costs and a note are kept for another fit."""
-        super().restore(saved)
-        pursuit = self.pursuit_
-        if pursuit.note is not None or pursuit.querier.criterion == "information for cost":
-            from infopursuit.questions.columns import TableQuestions
+    def as_saved(self) -> SavedModel:
+        """Return what is saved of a fitted model, and of its questions for another fit."""
+        own = self._own_source()
+        return replace(super().as_saved(), questions=None if own is None else own.settings())
 
-            self.texts = TableQuestions.of(pursuit)
+    def restore(self, saved: SavedModel) -> None:
+        """Become the fitted model that was saved."""
+        super().restore(saved)
+        if saved.questions is not None:
+            self.texts = TableQuestions(**saved.questions)
 
     def _take(self, fitted: Fitted) -> None:
         self.pursuit_, self.queries_ = fitted.pursuit, fitted.pursuit.queries
@@ -266,11 +269,13 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         answers = self.pursuit_.answers(data.rows.tensor().to(self.pursuit_.device)).cpu()
         self.counts_ = self.counts_.plus(answers, data.labels, torch.from_numpy(weights).double())
         querier = cast(InformationGain, self.pursuit_.querier)
+        classifier = cast(NaiveBayes, self.pursuit_.classifier)
         table = self.counts_.table(querier.table).to(self.pursuit_.device)
         self.pursuit_ = replace(
-            self.pursuit_, querier=querier.on(table), classifier=NaiveBayes(table)
+            self.pursuit_, querier=querier.on(table), classifier=classifier.on(table)
         )
-        self.provenance_["images"] += len(data)
+        images = self.provenance_["images"] + len(data)
+        self.provenance_ = {**self.provenance_, "images": images}  # a copy keeps its own
         remember(self.provenance_, each_row(data.rows))
         return self
 

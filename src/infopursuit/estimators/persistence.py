@@ -51,8 +51,7 @@ from infopursuit.pursuit.answers.columns import value_words
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
 from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.familiarity import Familiarity
-from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.parts import Sizes, check_tensors
+from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, RULES, Sizes, check_tensors
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, read_knowledge_csv
@@ -60,7 +59,6 @@ from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, read_know
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 KNOWLEDGE = "knowledge.csv"
 FILES = (DESCRIPTION, WEIGHTS, CLIP, KNOWLEDGE)
-NAIVE_BAYES, NETWORKS = "InformationPursuitClassifier", "VariationalInformationPursuit"
 # The parts that a model may have besides its rule, its querier and its classifier.
 MORE: dict[str, Any] = {"familiarity": Familiarity, "counts": Counts}
 # Bytes that `load` reads of a file; more is refused before it is read.
@@ -86,6 +84,7 @@ class SavedModel:
         provenance: what it was fitted on, and how good it is.
         knowledge: what is known of its classes and texts; None if nothing is.
         counts: what `partial_fit` has counted; None if the model has no such method.
+        questions: settings of the questions about columns, for another fit; None without any.
     """
 
     estimator: str
@@ -100,6 +99,7 @@ class SavedModel:
     table: TableColumns | None = None
     knowledge: KnowledgeTable | None = None
     counts: Counts | None = None
+    questions: dict[str, Any] | None = None
 
 
 def save(model: SavedModel, folder: str | Path) -> None:
@@ -128,7 +128,9 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "format": FORMAT,
         "requires": REQUIRES,
         "estimator": model.estimator,
-        "rule": pursuit.rule.kind,
+        "rule": RULES.word(pursuit.rule),
+        "querier": QUERIERS.word(pursuit.querier),
+        "classifier": CLASSIFIERS.word(pursuit.classifier),
         "queries": list(pursuit.queries),
         "classes": described_classes(model.classes),
         "first": pursuit.first,
@@ -143,6 +145,8 @@ def save(model: SavedModel, folder: str | Path) -> None:
             "names": list(model.table.names),
             "categories": list(model.table.categories),
         }
+    if model.questions is not None:
+        description["questions"] = model.questions
     if pursuit.words != _words(pursuit.rule, model.table):
         description["words"] = [list(each) for each in pursuit.words]
     if pursuit.wording:
@@ -315,24 +319,24 @@ def _restored(
     weights: dict[str, Tensor],
     device: torch.device | str,
 ) -> SavedModel:
-    estimator, first = described.estimator, described.first
+    first = described.first
     settings = dict(values["settings"])
     stop = described.settings.stop
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
     queries, classes = tuple(described.queries), class_labels(described.classes)
-    # A dictionary that networks learned may hold a text twice.
+    querier_kind, classifier_kind = (
+        QUERIERS.of(described.querier),
+        CLASSIFIERS.of(described.classifier),
+    )
     for name, given in (("wording", described.wording), ("words", described.words)):
         if given and len(given) != len(queries):
             raise ValueError(f"{name}: {len(given)} questions of {len(queries)}")
-    if estimator != NETWORKS and len(set(queries)) < len(queries):
+    if not querier_kind.repeats and len(set(queries)) < len(queries):
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
         raise ValueError(f"the first question {first} is none of {len(queries)}")
     table = table_columns(described.table, described.width)
     sizes = Sizes(len(queries), len(classes), described.width)
-    if estimator == NETWORKS:
-        first_width, second_width = settings["hidden"]
-        sizes = sizes._replace(hidden=(first_width, second_width))
     parts = _parts(weights)
 
     def read(part: str, kind: Any, sizes: Sizes) -> dict[str, Tensor]:
@@ -341,9 +345,8 @@ def _restored(
         check_tensors(part, tensors, kind.shapes(sizes, tensors))
         return tensors
 
-    kind = AnswerRule.KINDS[described.rule]
+    kind = RULES.of(described.rule)
     rule = kind.from_tensors(read("rule", kind, sizes))
-    querier_kind, classifier_kind = _method_of(estimator)
     sizes = sizes._replace(levels=rule.levels, outputs=sizes.c)
     classifier = classifier_kind.from_tensors(read("classifier", classifier_kind, sizes), sizes)
     of_querier = sizes._replace(outputs=sizes.k)
@@ -369,7 +372,7 @@ def _restored(
         note=described.provenance.note,
     )
     return SavedModel(
-        estimator,
+        described.estimator,
         settings,
         pursuit.to(device),
         classes,
@@ -380,16 +383,8 @@ def _restored(
         dict(values["provenance"]),
         table,
         counts=more["counts"],
+        questions=None if described.questions is None else described.questions.model_dump(),
     )
-
-
-def _method_of(estimator: str) -> tuple[Any, Any]:
-    """Return what the querier and the classifier of an estimator are; only its own are imported."""
-    if estimator == NETWORKS:
-        from infopursuit.pursuit.vip.networks import HistoryNetwork
-
-        return HistoryNetwork, HistoryNetwork
-    return InformationGain, NaiveBayes
 
 
 def _parts(weights: dict[str, Tensor]) -> dict[str, dict[str, Tensor]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import torch
@@ -85,6 +85,12 @@ def contents(
     shown count in accuracies.
     """
     pursuit = model[0]
+    about = described(*model)
+    if about.kind == "server" and not served:
+        raise InputError(
+            f"{about.name}: the page cannot compute what its {pursuit.querier.kind} asks; expected "
+            "`infopursuit serve`, or a model of the library's own"
+        )
     order = _samples_first(model, test, chosen.test)
     wanted = order[: chosen.test]
     rest = scored(pursuit, test.rows(sorted(order[len(wanted) :])))
@@ -94,7 +100,7 @@ def contents(
         served=served,
         key=key,
         noun=pursuit.noun,
-        model=described(*model),
+        model=about,
         images=payload.Images(test=[], train=[], scored=rest),
     )
     room = _room(empty, chosen)
@@ -302,23 +308,21 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         )
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
-    if isinstance(querier, InformationGain):
+    kind: Literal["naive_bayes", "networks", "server"] = "server"
+    if type(querier) is InformationGain:  # the page computes no other
+        kind = "naive_bayes"
         table = _table(querier, cast(NaiveBayes, classifier).rates, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
+        kind = "networks"
         numbers = [each.numel() for part in (querier, classifier) for each in part.parameters()]
         if sum(numbers) < SMALL:
             networks = payload.Networks(querier=_layers(querier), classifier=_layers(classifier))
-    else:
-        raise InputError(
-            f"{facts.name}: asked by {type(querier).__name__}; expected a naive Bayes model or "
-            "networks"
-        )
     truth = None
     if facts.truth is not None:
         truth = [facts.truth.get(query) for query in pursuit.queries]
     return payload.Model(
         name=writable(facts.name),
-        kind="networks" if table is None else "naive_bayes",
+        kind=kind,
         classes=[writable(each) for each in pursuit.class_names],
         queries=[writable(each) for each in pursuit.queries],
         questions=[writable(pursuit.question(k)) for k in range(len(pursuit.queries))],

@@ -175,7 +175,7 @@ class Model(Part):
     Attributes:
         name: what the page calls it.
         kind: `naive_bayes` has a `table`; `networks` has `networks` if they are small, and asks
-            the server (`api/steps`) otherwise.
+            the server (`api/steps`) otherwise, as all others do (`server`).
         classes: c names.
         queries: k texts.
         questions: the same as people read them.
@@ -195,7 +195,7 @@ class Model(Part):
     """
 
     name: str
-    kind: Literal["naive_bayes", "networks"]
+    kind: Literal["naive_bayes", "networks", "server"]
     classes: list[str]
     queries: list[str]
     questions: list[str]

@@ -1,4 +1,4 @@
-"""What the parts of a model say of the tensors that they are saved as.
+"""What the parts of a model are called in saved models, and say of the tensors saved there.
 
 A rule, a querier, a classifier and what goes with them have
 
@@ -12,10 +12,78 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import NamedTuple
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+
+from infopursuit.core.errors import InputError
+
+
+class Kinds:
+    """The classes of one part of a model, each by the word that saved models have for it.
+
+    Args:
+        part: what it is called in messages.
+        elsewhere: modules that are imported when a model first needs a kind, by its word.
+    """
+
+    def __init__(self, part: str, **elsewhere: str) -> None:
+        self.part, self._elsewhere = part, elsewhere
+        self._known: dict[str, type] = {}
+
+    def __iter__(self) -> Any:
+        return iter(dict.fromkeys([*self._known, *self._elsewhere]))
+
+    def register(self, kind: type) -> type:
+        """Remember a class by its own `kind`; a class that shares its parent's is another one."""
+        if "kind" in vars(kind):
+            self._known[vars(kind)["kind"]] = kind
+        return kind
+
+    def of(self, word: str) -> Any:
+        """Return the class of a word.
+
+        Raises:
+            ValueError: there is none; the class of a model of one's own has to be imported first.
+        """
+        if word not in self._known and word in self._elsewhere:
+            import_module(self._elsewhere[word])
+        if word not in self._known:
+            raise ValueError(f"{self.part}: expected one of {', '.join(self)}, found {word!r}")
+        return self._known[word]
+
+    def known(self, word: str) -> str:
+        """Return a word that a class has; ValueError for any other."""
+        self.of(word)
+        return word
+
+    def word(self, holder: object) -> str:
+        """Return the word of a part of a model.
+
+        Raises:
+            InputError: a saved model would come back with another class, or not at all.
+        """
+        own = type(holder)
+        word = str(getattr(own, "kind", None))
+        if self._known.get(word) is not own:
+            raise InputError(
+                f"the {self.part} of this model is a {own.__name__}, which `load` would not find; "
+                "expected a class with a `kind` of its own"
+            )
+        return word
+
+
+BAYES, NETWORKS = "infopursuit.pursuit.naive_bayes", "infopursuit.pursuit.vip.networks"
+RULES = Kinds("rule")
+QUERIERS = Kinds("querier", information_gain=f"{BAYES}.model", networks=NETWORKS)
+CLASSIFIERS = Kinds(
+    "classifier",
+    naive_bayes=f"{BAYES}.model",
+    subclasses=f"{BAYES}.subclass_model",
+    networks=NETWORKS,
+)
 
 
 class Sizes(NamedTuple):
@@ -26,7 +94,6 @@ class Sizes(NamedTuple):
         c: classes.
         d: width of the rows.
         levels: v, how many answers there are.
-        hidden: widths of the layers of networks.
         outputs: of a network.
     """
 
@@ -34,7 +101,6 @@ class Sizes(NamedTuple):
     c: int
     d: int
     levels: int = 2
-    hidden: tuple[int, int] = (1, 1)
     outputs: int = 1
 
 

@@ -8,7 +8,7 @@ grow by one answer at a time, and both compute only what one more answer changes
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -36,7 +36,10 @@ class IncrementalHistories(Protocol):
         ...
 
     def outputs(self, rows: int) -> Float[Tensor, "r outputs"]:
-        """Return values of the queries, or logits of the classes, of the first `rows` histories."""
+        """Return values of the queries, or logits of the classes, of the first `rows` histories.
+
+        The tensor is a new one: values of queries that were asked are overwritten in it.
+        """
         ...
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
@@ -75,7 +78,9 @@ class HistoryFunction(Protocol):
 class Querier(HistoryFunction, Protocol):
     """Says which question to ask next."""
 
+    kind: ClassVar[str]
     criterion: Criterion
+    repeats: ClassVar[bool]  # whether a dictionary that it asks may hold a text twice
     # Outputs that differ by at most this are equal, and the first of equals is asked.
     rounding: float
 
@@ -91,6 +96,8 @@ class Querier(HistoryFunction, Protocol):
 @runtime_checkable
 class Classifier(HistoryFunction, Protocol):
     """Turns answers into a posterior."""
+
+    kind: ClassVar[str]
 
     @property
     def table(self) -> AnswerTable | None:

@@ -22,7 +22,6 @@ from infopursuit.pursuit.answers.columns import (
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.selection import credit_of
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
-from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.questions.source import Questions, QuestionSource
 from infopursuit.questions.wishes import Wishes, check_words
 from infopursuit.texts.text_table import (
@@ -71,14 +70,10 @@ class TableQuestions(QuestionSource):
         if self.note is not None and not (isinstance(self.note, str) and self.note.strip()):
             raise InputError(f"note is {self.note!r}; expected a sentence, or None")
 
-    @classmethod
-    def of(cls, pursuit: Pursuit) -> TableQuestions:
-        """Return the questions of a fitted pursuit with costs or a note, for another fit."""
-        costs = None
-        if pursuit.querier.criterion == "information for cost":
-            names = map(_bare, pursuit.queries)
-            costs = dict(zip(names, cast(Any, pursuit.querier).costs.tolist(), strict=True))
-        return cls(costs=costs, note=pursuit.note)
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments that make the same questions for another fit."""
+        costs = None if self.costs is None else {k: float(v) for k, v in self.costs.items()}
+        return {"gaps": self.gaps, "costs": costs, "note": self.note}
 
     def on_columns(self, names: TableColumns, wishes: Wishes) -> TableQuestions:
         """Return the same for a table with these columns; warn of words to ban that none has.

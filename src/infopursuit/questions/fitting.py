@@ -24,8 +24,9 @@ from infopursuit.pursuit.naive_bayes.fit import (
     spread_by,
     tempering_of_one,
 )
-from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.pursuit.parts import CLASSIFIERS
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.questions.source import Questions, QuestionSource
@@ -140,7 +141,7 @@ def fit_pursuit(
         names,
         rule.final,
         questions.querier(table),
-        NaiveBayes(table),
+        CLASSIFIERS.of(table.classifier)(table),
         questions.first,
         familiarity,
         other_labels(classes),

@@ -62,6 +62,10 @@ class QuestionSource(ABC):
     rates: ClassVar[tuple[str, ...]] = ("counted",)
     note: str | None = None
 
+    def settings(self) -> dict[str, Any] | None:
+        """Return what a saved model keeps for another fit, as `TableQuestions` takes it."""
+        return None
+
     def on_columns(self, names: TableColumns, wishes: Wishes) -> QuestionSource:
         """Return the same for a table with these columns.
 

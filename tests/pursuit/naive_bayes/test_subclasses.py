@@ -14,6 +14,7 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
+from infopursuit.pursuit.naive_bayes.subclass_model import SubclassBayes
 from infopursuit.pursuit.naive_bayes.subclasses import fit_subclasses
 from infopursuit.pursuit.rollout import roll_out
 
@@ -46,7 +47,7 @@ def test_the_posterior_is_that_of_the_mixture(asked: list[int]) -> None:
     table, answers = made_up()
     mask = torch.zeros_like(answers)
     mask[:, asked] = 1
-    found = NaiveBayes(table)(answers, mask).softmax(dim=1)
+    found = SubclassBayes(table)(answers, mask).softmax(dim=1)
     for row, posterior in zip(answers, found, strict=True):
         shares = np.array(joint(table, row, asked))
         assert posterior.tolist() == pytest.approx((shares / shares.sum()).tolist(), rel=1e-5)
@@ -80,18 +81,18 @@ def test_one_subclass_a_class_is_naive_bayes() -> None:
     plain = AnswerTable(table.log_likelihood, table.log_prior)
     same = SubclassTable(table.log_likelihood, table.log_prior, of=torch.arange(6))
     expected = roll_out(InformationGain(plain), NaiveBayes(plain), answers, 4)
-    found = roll_out(InformationGain(same), NaiveBayes(same), answers, 4)
+    found = roll_out(InformationGain(same), SubclassBayes(same), answers, 4)
     assert torch.equal(found.order, expected.order)
     assert torch.allclose(found.posteriors, expected.posteriors, atol=1e-6)
-    assert NaiveBayes(same).table is None is NaiveBayes(same).exact
+    assert SubclassBayes(same).table is None is SubclassBayes(same).exact
     assert NaiveBayes(plain).table is plain
 
 
 def test_some_classes_keep_their_subclasses() -> None:
     table, answers = made_up()
-    some = NaiveBayes(table).among(torch.tensor([0, 2]))
+    some = SubclassBayes(table).among(torch.tensor([0, 2]))
     mask = torch.ones_like(answers)
-    whole = NaiveBayes(table)(answers, mask).softmax(dim=1)[:, [0, 2]]
+    whole = SubclassBayes(table)(answers, mask).softmax(dim=1)[:, [0, 2]]
     expected = whole / whole.sum(dim=1, keepdim=True)
     assert torch.allclose(some(answers, mask).softmax(dim=1), expected, atol=1e-6)
     assert torch.allclose(table.marginal.log_likelihood.exp().sum(dim=0), torch.ones(4, 3))
@@ -149,7 +150,7 @@ def test_what_is_told_again_counts_less() -> None:
     assert torch.allclose(found.table.log_likelihood.exp().sum(dim=0), torch.ones(6, of))
     new, truth, _ = repeated(1500, 1)
     assert log_loss(found.table, new, truth) < log_loss(counted.table, new, truth) - 0.05
-    order = roll_out(found, NaiveBayes(found.table), new, 3).order
+    order = roll_out(found, SubclassBayes(found.table), new, 3).order
     assert ((order < 4).sum(dim=1) == 1).all(), "one of those that say the same"
 
 

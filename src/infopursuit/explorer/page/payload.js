@@ -19,7 +19,7 @@
  * @typedef {{logLikelihood: Float32Array, heldOut: Float32Array, rounding: number,
  *   unfamiliar: number}} Familiar
  * @typedef {{right: number | null, answered: number}} Truth
- * @typedef {{name: string, kind: "naive_bayes" | "networks", classes: string[],
+ * @typedef {{name: string, kind: "naive_bayes" | "networks" | "server", classes: string[],
  *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
  *   stop: Stop, levels: number | null, words: string[][] | null, cuts: number[][] | null,
  *   table: Table | null,

@@ -19,7 +19,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.parts import Expected, Sizes
+from infopursuit.pursuit.parts import RULES, Expected, Sizes
 
 Rule = TypeVar("Rule", bound="AnswerRule")
 Values = TypeVar("Values", bound="ColumnValues")
@@ -44,7 +44,6 @@ class AnswerRule(ABC):
     A subclass that has a `kind` of its own is found by it when a saved model is loaded.
 
     Attributes:
-        KINDS: all rules by their kind.
         kind: what a saved model calls the rule.
         noun: what one of the things that answer is called, wherever a person reads of it.
         of_tables: whether those are rows of a table, not embeddings.
@@ -52,7 +51,6 @@ class AnswerRule(ABC):
         has_gaps: whether the middle answer stands for none, and tells nothing.
     """
 
-    KINDS: ClassVar[dict[str, type[AnswerRule]]] = {}
     kind: ClassVar[str]
     noun: ClassVar[str] = "image"
     of_tables: ClassVar[bool] = False
@@ -62,8 +60,7 @@ class AnswerRule(ABC):
     def __init_subclass__(cls, **more: Any) -> None:
         """Remember the class by its kind."""
         super().__init_subclass__(**more)
-        if "kind" in vars(cls):
-            AnswerRule.KINDS[cls.kind] = cls
+        RULES.register(cls)
 
     @property
     def final(self) -> AnswerRule:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -31,6 +31,7 @@ class SubclassTable(AnswerTable):
         of: the class 0..c-1 of each subclass, ascending; each class has one at least.
     """
 
+    classifier: ClassVar[str] = "subclasses"
     of: Int[Tensor, " s"] = field(kw_only=True)
 
     @cached_property

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -36,6 +36,7 @@ class AnswerTable:
     other, with probabilities by its distance to them: 0.5 between no and yes tells nothing.
 
     Attributes:
+        classifier: the kind of the classifier that adds up its evidence.
         log_likelihood: (v, k, c), log P(answer | class); the answers of a query sum to one.
         log_prior: (c,), log P(class).
         independent_answers: m. Answers are not quite independent given the class, so their sum is
@@ -51,6 +52,7 @@ class AnswerTable:
             it stays whole with 0, and counts as little as an answer with 1.
     """
 
+    classifier: ClassVar[str] = "naive_bayes"
     log_likelihood: Float[Tensor, "v k c"]
     log_prior: Float[Tensor, " c"]
     independent_answers: float = torch.inf

@@ -16,7 +16,9 @@ device and in any batch, and the page of the explorer ask the same questions.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -24,7 +26,7 @@ from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import ANY, NOT_SURE, UNSURE
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.parts import Expected, Sizes
+from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
 # Gains that differ by less, in nats, are equal: it is more than float64 loses in a sum, and less
@@ -37,10 +39,25 @@ IMPLIED = 1e6
 SIGNS = (1, -1, 0)
 
 
-class NaiveBayes:
-    """f: the posterior from added evidence."""
+Bayes = TypeVar("Bayes", bound="NaiveBayes")
+Gain = TypeVar("Gain", bound="InformationGain")
 
-    kind = "naive_bayes"
+
+class NaiveBayes:
+    """f: the posterior from added evidence.
+
+    Attributes:
+        kind: what a saved model calls it; that of a subclass is its own.
+        TABLE: of what kind its table is.
+    """
+
+    kind: ClassVar[str] = "naive_bayes"
+    TABLE: ClassVar[type[AnswerTable]] = AnswerTable
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Remember the class by its kind."""
+        super().__init_subclass__(**more)
+        CLASSIFIERS.register(cls)
 
     def __init__(self, table: AnswerTable) -> None:
         self.rates, self.exact_rates = table, table.double()
@@ -76,42 +93,43 @@ class NaiveBayes:
         """Start `batch` empty histories."""
         return _ClassEvidence(self, batch)
 
-    def to(self, device: torch.device | str) -> NaiveBayes:
+    def on(self: Bayes, table: AnswerTable) -> Bayes:
+        """Return the same classifier with another table."""
+        other = copy.copy(self)
+        NaiveBayes.__init__(other, table)
+        return other
+
+    def to(self: Bayes, device: torch.device | str) -> Bayes:
         """Return the same classifier on a device."""
-        return NaiveBayes(self.rates.to(device))
+        return self.on(self.rates.to(device))
 
-    def select(self, columns: Int[Tensor, " m"]) -> NaiveBayes:
+    def select(self: Bayes, columns: Int[Tensor, " m"]) -> Bayes:
         """Return the classifier of m of the queries."""
-        return NaiveBayes(self.rates.select(columns))
+        return self.on(self.rates.select(columns))
 
-    def among(self, classes: Int[Tensor, " m"]) -> NaiveBayes:
+    def among(self: Bayes, classes: Int[Tensor, " m"]) -> Bayes:
         """Return the classifier of m of the classes."""
-        return NaiveBayes(self.rates.among(classes))
+        return self.on(self.rates.among(classes))
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of the table."""
-        return _table_kind(tensors).shapes(sizes, tensors)
+        return cls.TABLE.shapes(sizes, tensors)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the table, by name."""
         return self.rates.tensors()
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor], sizes: Sizes) -> NaiveBayes:
+    def from_tensors(cls: type[Bayes], tensors: Mapping[str, Tensor], sizes: Sizes) -> Bayes:
         """Return the classifier that `tensors` gave."""
-        table = _table_kind(tensors).from_tensors(tensors)
-        if (found := len(table.pooled(table.log_prior))) != sizes.c:
-            raise ValueError(f"classifier.of names {found} classes; expected {sizes.c}")
+        table = cls.TABLE.from_tensors(tensors)
+        if (classes := len(table.pooled(table.log_prior))) != sizes.c:
+            raise ValueError(f"the classifier knows {classes} classes; expected {sizes.c}")
         return cls(table)
 
 
-def _table_kind(tensors: Mapping[str, Tensor]) -> type[AnswerTable]:
-    if "of" not in tensors:
-        return AnswerTable
-    from infopursuit.pursuit.answers.subclasses import SubclassTable
-
-    return SubclassTable
+CLASSIFIERS.register(NaiveBayes)
 
 
 class RedundantQuestions:
@@ -175,7 +193,14 @@ class InformationGain:
             one. None if all cost the same.
     """
 
+    kind: ClassVar[str] = "information_gain"
     rounding = ROUNDING
+    repeats: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Remember the class by its kind."""
+        super().__init_subclass__(**more)
+        QUERIERS.register(cls)
 
     def __init__(
         self,
@@ -221,19 +246,27 @@ class InformationGain:
         """Start `batch` empty histories."""
         return _GainEvidence(self, batch)
 
-    def to(self, device: torch.device | str) -> InformationGain:
+    def to(self: Gain, device: torch.device | str) -> Gain:
         """Return the same querier on a device."""
         weights = None if self.query_weights is None else self.query_weights.to(device)
         redundant = None if self.redundant is None else self.redundant.to(device)
         costs = None if self.costs is None else self.costs.to(device)
-        return InformationGain(self.table.to(device), weights, redundant, costs)
+        return self._changed(self.table.to(device), weights, redundant, costs)
 
-    def select(self, columns: Int[Tensor, " m"]) -> InformationGain:
-        """Return the querier of m of the queries."""
+    def select(self: Gain, columns: Int[Tensor, " m"]) -> Gain:
+        """Return the querier of m of the queries.
+
+        A subclass that remembers more of each query selects that, too.
+        """
         weights = None if self.query_weights is None else self.query_weights[columns]
         redundant = None if self.redundant is None else self.redundant.select(columns)
         costs = None if self.costs is None else self.costs[columns]
-        return InformationGain(self.table.select(columns), weights, redundant, costs)
+        return self._changed(self.table.select(columns), weights, redundant, costs)
+
+    def _changed(self: Gain, *arguments: Any) -> Gain:
+        other = copy.copy(self)  # what a subclass has of its own stays
+        InformationGain.__init__(other, *arguments)
+        return other
 
     def spent(self, order: Int[Tensor, "n T"]) -> Float[Tensor, "n T1"]:
         """Return what the first t = 0..T queries of each order cost; -1 is no query."""
@@ -242,11 +275,11 @@ class InformationGain:
             each *= self.costs[order.clamp_min(0)]
         return torch.nn.functional.pad(each, (1, 0)).cumsum(dim=1)
 
-    def on(self, table: AnswerTable) -> InformationGain:
+    def on(self: Gain, table: AnswerTable) -> Gain:
         """Return the same querier with another table of the same queries."""
-        return InformationGain(table, self.query_weights, self.redundant, self.costs)
+        return self._changed(table, self.query_weights, self.redundant, self.costs)
 
-    def judged_by(self, classifier: NaiveBayes) -> InformationGain:
+    def judged_by(self: Gain, classifier: NaiveBayes) -> Gain:
         """Return the querier that tells apart the classes of a classifier."""
         return self.on(classifier.rates)
 
@@ -277,8 +310,8 @@ class InformationGain:
 
     @classmethod
     def from_tensors(
-        cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: NaiveBayes
-    ) -> InformationGain:
+        cls: type[Gain], tensors: Mapping[str, Tensor], sizes: Sizes, classifier: NaiveBayes
+    ) -> Gain:
         """Return the querier that `tensors` gave, with the table of the classifier."""
         pairs, redundant = tensors.get("put_off"), None
         if pairs is not None:
@@ -290,6 +323,9 @@ class InformationGain:
                 )
             redundant = RedundantQuestions(pairs, sizes.k)
         return cls(classifier.rates, tensors.get("worth"), redundant, tensors.get("costs"))
+
+
+QUERIERS.register(InformationGain)
 
 
 class _Evidence:

@@ -21,13 +21,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.parts import Expected, Sizes
+from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
 ANSWERS, MASK = 0, 1  # the channels of a history
@@ -53,9 +54,10 @@ class HistoryNetwork(nn.Module):
     Linear 2 h2 -> outputs.
     """
 
-    kind = "networks"
+    kind: ClassVar[str] = "networks"
     criterion: Criterion = "querier probability"
     rounding = 0.0
+    repeats: ClassVar[bool] = True
     table = exact = None  # of answers: networks know none
 
     def __init__(self, k: int, outputs: int, hidden: tuple[int, int]) -> None:
@@ -116,7 +118,7 @@ class HistoryNetwork(nn.Module):
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of the weights."""
         with torch.device("meta"):
-            network = cls(sizes.k, sizes.outputs, sizes.hidden)
+            network = cls(sizes.k, sizes.outputs, _widths(tensors))
         return {name: Expected(tuple(each.shape)) for name, each in network.state_dict().items()}
 
     @classmethod
@@ -124,9 +126,21 @@ class HistoryNetwork(nn.Module):
         cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: object = None
     ) -> HistoryNetwork:
         """Return the network that `tensors` gave."""
-        network = cls(sizes.k, sizes.outputs, sizes.hidden)
+        network = cls(sizes.k, sizes.outputs, _widths(tensors))
         network.load_state_dict(dict(tensors))
         return network.eval()
+
+
+QUERIERS.register(HistoryNetwork)
+CLASSIFIERS.register(HistoryNetwork)
+
+
+def _widths(tensors: Mapping[str, Tensor]) -> tuple[int, int]:
+    """Return the widths of both layers, as the weights say."""
+    shapes = [tuple(tensors[name].shape) for name in ("first.bias", "rest.2.bias")]
+    if any(len(shape) != 1 for shape in shapes):
+        raise ValueError(f"biases of the shapes {shapes}; expected one number for each unit")
+    return shapes[0][0], shapes[1][0]
 
 
 class DenseHistories:
