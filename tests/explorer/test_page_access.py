@@ -18,6 +18,8 @@ from infopursuit.texts.knowledge import KnowledgeTable
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import PLAIN, images, naive_bayes
 
+pytestmark = pytest.mark.slow  # minutes in a browser
+
 VIEWS = ("image", "you", "classes", "dictionary", "failures")
 STOP = StoppingRule(0.8, 8)
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]

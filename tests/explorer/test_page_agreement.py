@@ -30,6 +30,8 @@ from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import naive_bayes, networks, unit
 
+pytestmark = pytest.mark.slow  # minutes in a browser
+
 CLASSES = tuple(f"class {number}" for number in range(16))
 STOP = StoppingRule(0.95, 20)
 PLANS = """
@@ -343,7 +345,7 @@ def test_below_a_certainty_the_question_comes_to_the_person_as_in_python(
     texts = described(pursuit, Facts("model", STOP)).questions
     asked: dict[int, int] = {}
     for below in (50, 75, 76, 100):
-        for row in range(3):
+        for row in range(2):
             page = open_page(
                 document(pursuit, answers), hash=f"view=you&with=1&image=image {row}&below={below}"
             )

@@ -20,6 +20,8 @@ from infopursuit.texts.knowledge import KnowledgeTable, read_knowledge_csv
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import PLAIN, images, naive_bayes
 
+pytestmark = pytest.mark.slow  # minutes in a browser
+
 STOP = StoppingRule(0.9, 12)
 QUERIES = (
     "striped body", "four legs", "two wheels", "feathers", "long neck", "hooves", "wings",

@@ -16,6 +16,8 @@ from infopursuit.pursuit.dialogue import Dialogue
 from tests.explorer.conftest import Opened
 from tests.keys.test_command import MORE
 
+pytestmark = pytest.mark.slow  # minutes in a browser
+
 # An iris, of nearly a metre and a half.
 ANSWERS = {"leaves?": "basal", "flowers yellow?": "yes", "height (cm)?": "more than 125"}
 WRONG = {"leaves?": "opposite", "flowers yellow?": "no", "height (cm)?": "at most 25"}
