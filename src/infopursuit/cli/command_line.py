@@ -166,8 +166,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_fit(commands: Any) -> None:
     run = _run("infopursuit.cli.fit", "fit")
-    kept = "no model was written; embeddings are kept, so run the same command again"
-    command = _command(commands, "fit", run, kept)
+    message = "no model was written; embeddings are kept, so run the same command again"
+    command = _command(commands, "fit", run, message)
     _path(command, "images", "IMAGES")
     _out(command, "FOLDER", shtab.DIRECTORY, required=True)
     _path(command, "--texts", "FILE")
@@ -199,8 +199,8 @@ def _add_knowledge(commands: Any) -> None:
 
 def _add_explain(commands: Any) -> None:
     run = _run("infopursuit.cli.explain", "explain")
-    kept = "what was shown is complete, a file of --out was not written"
-    command = _command(commands, "explain", run, kept)
+    message = "what was shown is complete, a file of --out was not written"
+    command = _command(commands, "explain", run, message)
     _model(command)
     _clip(command)
     _output(command, "text", "json", "csv", "html")
@@ -275,8 +275,8 @@ def _add_check(commands: Any) -> None:
 
 
 def _add_fetch(commands: Any) -> None:
-    kept = "what was fetched is kept; the same command goes on"
-    _path(_command(commands, "fetch", _fetch, kept), "settings", "FILE")
+    message = "what was fetched is kept; the same command goes on"
+    _path(_command(commands, "fetch", _fetch, message), "settings", "FILE")
 
 
 def _add_prune(commands: Any) -> None:

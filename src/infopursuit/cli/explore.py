@@ -300,9 +300,9 @@ def _answered(
         here = source.subset(rows[start : start + BLOCK])
         read = readable(model, here)
         rejected.update(read.rejected)
-        given, answers = read.given, _answers(model, read.given.rows)
-        labels = given.labels.astype(np.int64)
-        parts.append(AnsweredImages(given.ids, labels, answers, given.pictures))
+        images, answers = read.given, _answers(model, read.given.rows)
+        labels = images.labels.astype(np.int64)
+        parts.append(AnsweredImages(images.ids, labels, answers, images.pictures))
     return _joined(parts)
 
 
@@ -315,11 +315,11 @@ def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages:
     owners = [(part, place) for part in parts for place in range(len(part.ids))]
 
     def pictures(rows: Sequence[int]) -> list[Any]:
-        given: dict[int, Any] = {}
+        images: dict[int, Any] = {}
         for part in parts:
             here = [row for row in rows if owners[row][0] is part]
-            given |= zip(here, part.given([owners[row][1] for row in here]), strict=True)
-        return [given[row] for row in rows]
+            images |= zip(here, part.given([owners[row][1] for row in here]), strict=True)
+        return [images[row] for row in rows]
 
     return AnsweredImages(
         [each for part in parts for each in part.ids],

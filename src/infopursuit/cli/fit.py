@@ -238,8 +238,8 @@ def _fit_table(
     numbers = pa.types.is_floating(table.values.schema.field(label).type)
     odd = next((each for each in classes if not WHOLE.fullmatch(str(each))), None)
     if len(set(classes)) == len(classes) or (numbers and odd is not None):
-        found = f"{odd}, a number" if numbers and odd is not None else "another value in each row"
-        raise InputError(f"--label {label}: found {found}; expected classes of several rows each")
+        values = f"{odd}, a number" if numbers and odd is not None else "another value in each row"
+        raise InputError(f"--label {label}: found {values}; expected classes of several rows each")
     not_asked = table.not_asked(label)
     if not_asked:
         listed = "; ".join(f"{name} ({reason})" for name, reason in not_asked.items())

@@ -27,5 +27,5 @@ def knowledge(chosen: argparse.Namespace) -> None:
         )
     write_text(chosen.out, knowledge_csv(table))
     classes, texts = table.values.shape
-    said = counted(classes, "class"), counted(texts, "text")
-    logger.info("%s, %s: %s", *said, chosen.out)
+    counts = counted(classes, "class"), counted(texts, "text")
+    logger.info("%s, %s: %s", *counts, chosen.out)

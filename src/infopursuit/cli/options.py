@@ -53,8 +53,8 @@ def add_option(
     """Add an option; its words are those of the command, or shared ones."""
     own = HELP[command.prog.rpartition(" ")[2]].get("options", {})
     about = own[name] if name in own else HELP["shared"][name]
-    given = {} if metavar is None else {"metavar": metavar}
-    return command.add_argument(name, help=about, **given, **options)
+    extra = {} if metavar is None else {"metavar": metavar}
+    return command.add_argument(name, help=about, **extra, **options)
 
 
 def add_path(

@@ -126,27 +126,27 @@ def embed_readable_pictures(
     items = picture_list(pictures)
     digests = [content_sha256(item) if directions is None else None for item in items]
     keys = [digest or f"{row}" for row, digest in enumerate(digests)]
-    kept = EmbeddingCache(tower, "images")
+    cache = EmbeddingCache(tower, "images")
     known = {digest for digest in digests if digest}
-    embedding_of = kept.read(known) if known else {}
+    embedding_of = cache.read(known) if known else {}
     missing = {key: item for key, item in zip(keys, items, strict=True) if key not in embedding_of}
     waiting, reasons = list(missing), {}
     maps: list[np.ndarray] = []
     with _progress_bar(len(missing), "pictures", progress) as bar:
         for start in range(0, len(missing), PICTURE_BLOCK):
             block = waiting[start : start + PICTURE_BLOCK]
-            given = iter([missing[key] for key in block])
-            for batch in encoded_batches(tower, given, len(block), batch_size, directions):
+            items_of_block = iter([missing[key] for key in block])
+            for batch in encoded_batches(tower, items_of_block, len(block), batch_size, directions):
                 names = [block[row] for row in batch.rows]
                 embedding_of.update(zip(names, batch.embeddings, strict=True))
                 maps += [] if batch.maps is None else [batch.maps]
                 reasons |= {block[row]: reason for row, reason in batch.rejected.items()}
                 bar.update(len(batch.rows) + len(batch.rejected))
-            kept.add(
+            cache.add(
                 {key: embedding_of[key] for key in block if key in known and key in embedding_of}
             )
     if missing and known:
-        kept.join()
+        cache.join()
     rows = [row for row, key in enumerate(keys) if key in embedding_of]
     matrix = _matrix([embedding_of[keys[row]] for row in rows], tower.width)
     rejected = {row: reasons[key] for row, key in enumerate(keys) if key in reasons}
@@ -159,10 +159,10 @@ def embed_readable_pictures(
 
 def embed_given(clip: Clip, given: Given, *args: Any, **options: Any) -> Readable:
     """Embed the given pictures that can be read; the options are those above."""
-    found = embed_readable_pictures(clip, given.some_pictures(), *args, **options)
-    kept = replace(given.subset(found.rows), rows=found.embeddings, clip=clip.name)
-    rejected = {given.ids[row]: reason for row, reason in sorted(found.rejected.items())}
-    return Readable(kept, rejected, [found.digests[row] for row in found.rows], found.maps)
+    read = embed_readable_pictures(clip, given.some_pictures(), *args, **options)
+    subset = replace(given.subset(read.rows), rows=read.embeddings, clip=clip.name)
+    rejected = {given.ids[row]: reason for row, reason in sorted(read.rejected.items())}
+    return Readable(subset, rejected, [read.digests[row] for row in read.rows], read.maps)
 
 
 def encoded_batches(
@@ -246,8 +246,8 @@ def embed_texts(
             raise InputError(f"texts: row {row} is {type(text).__name__}; expected a text")
     if not isinstance(clip, OpenClip):
         return clip.encode_texts(texts)
-    kept = EmbeddingCache(clip, "texts")
-    embedding_of = kept.read(set(texts))
+    cache = EmbeddingCache(clip, "texts")
+    embedding_of = cache.read(set(texts))
     missing = [text for text in dict.fromkeys(texts) if text not in embedding_of]
     with _progress_bar(len(missing), "texts", progress) as bar:
         for start in range(0, len(missing), BLOCK):
@@ -255,10 +255,10 @@ def embed_texts(
             rows = clip.encode_texts(block, batch_size)
             embedded = dict(zip(block, rows, strict=True))
             embedding_of.update(embedded)
-            kept.add(embedded)
+            cache.add(embedded)
             bar.update(len(block))
     if missing:
-        kept.join()
+        cache.join()
     return _matrix([embedding_of[text] for text in texts], clip.width)
 
 

@@ -97,8 +97,8 @@ class ChunkFolder:
         self._results = ResultFolder(how.scratch, job_digest(chain(job, settings)))
         self._results.remove_other_jobs()
         self._count = -(-rows // how.chunk)
-        kept = self._results.keys()
-        self._finished = {index for index in range(self._count) if _key(index) in kept}
+        keys = self._results.keys()
+        self._finished = {index for index in range(self._count) if _key(index) in keys}
 
     @property
     def done(self) -> int:
@@ -175,12 +175,12 @@ class ChunkFolder:
         with table_writer(out, schema, clip.width, clip.name, shards) as writer:
             start = 0
             for embeddings in self.read():
-                kept = keep[start : start + len(embeddings)]
-                rows = columns.slice(start, len(kept)).filter(pa.array(kept))
+                mask = keep[start : start + len(embeddings)]
+                rows = columns.slice(start, len(mask)).filter(pa.array(mask))
                 arrays = [rows.column(field.name).combine_chunks() for field in schema.columns]
-                arrays.append(embedding_array(embeddings[kept]))
+                arrays.append(embedding_array(embeddings[mask]))
                 writer.write_table(pa.Table.from_arrays(arrays, schema=arrow))
-                start += len(kept)
+                start += len(mask)
         shutil.rmtree(self._results.parent, ignore_errors=True)
 
     def _bounds(self, index: int) -> tuple[int, int]:
@@ -367,16 +367,16 @@ def embed_control(texts: Path, out: Path, clip: Clip, how: Embedding) -> tuple[i
     A table of texts gives those that it has. Returns the numbers of texts read and written.
     """
     table = read_table(texts, UNIVERSE, columns=["text", "sources"])
-    kept = table
+    to_embed = table
     if not isinstance(clip, OpenClip):
         known = [text in clip for text in table.column("text").to_pylist()]
-        kept = table.filter(pa.array(known, pa.bool_()))
-        absent = len(table) - len(kept)
+        to_embed = table.filter(pa.array(known, pa.bool_()))
+        absent = len(table) - len(to_embed)
         logger.info("%d of %d control texts have no embedding: left out", absent, len(table))
-    folder = _embed_rows(kept, clip, how, workers=None)
-    keep = np.ones(len(kept), dtype=bool)
-    folder.write(out, EMBEDDED_TEXTS, _with_one_source(kept), keep, clip)
-    return len(table), len(kept)
+    folder = _embed_rows(to_embed, clip, how, workers=None)
+    keep = np.ones(len(to_embed), dtype=bool)
+    folder.write(out, EMBEDDED_TEXTS, _with_one_source(to_embed), keep, clip)
+    return len(table), len(to_embed)
 
 
 def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int) -> int:
@@ -435,9 +435,9 @@ def _given(table: pa.Table) -> Bool[np.ndarray, " n"]:
     sources = table.column("sources").combine_chunks()
     begins = pc.MatchSubstringOptions(f"^(?:{'|'.join(GIVEN)})")
     matches = pc.call_function("match_substring_regex", [sources.flatten()], begins)
-    given = np.zeros(len(table), dtype=bool)
-    given[sources.value_parent_indices().filter(matches).to_numpy()] = True
-    return given
+    mask = np.zeros(len(table), dtype=bool)
+    mask[sources.value_parent_indices().filter(matches).to_numpy()] = True
+    return mask
 
 
 def _with_one_source(table: pa.Table) -> pa.Table:

@@ -106,9 +106,9 @@ READERS = {
 
 def _with_inputs(visual: Any, images: Tensor, parts: list[Any]) -> tuple[Tensor, list[Tensor]]:
     """Run a tower; return its embeddings, and what the given parts of it were given."""
-    given: dict[Any, Tensor] = {}
+    input_of: dict[Any, Tensor] = {}
     hooks = [
-        part.register_forward_pre_hook(lambda part, inputs: given.update({part: inputs[0]}))
+        part.register_forward_pre_hook(lambda part, inputs: input_of.update({part: inputs[0]}))
         for part in parts
     ]
     try:
@@ -116,7 +116,7 @@ def _with_inputs(visual: Any, images: Tensor, parts: list[Any]) -> tuple[Tensor,
     finally:
         for hook in hooks:
             hook.remove()
-    return pictures, [given[part] for part in parts]
+    return pictures, [input_of[part] for part in parts]
 
 
 def _without_stride(

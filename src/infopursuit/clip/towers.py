@@ -107,7 +107,7 @@ class OpenClip:
             InputError: the tower is of a kind that has no embeddings of patches.
         """
         model, preprocessing, _ = self._loaded
-        found: list[torch.Tensor] = []
+        patch_maps: list[torch.Tensor] = []
 
         def encode(dtype: torch.dtype) -> torch.Tensor:
             try:
@@ -115,13 +115,13 @@ class OpenClip:
             except InputError as error:
                 raise InputError(f"{self._files.where}: {error}") from error
             maps = torch.einsum("bhwd,qd->bqhw", patches, directions.to(patches))
-            found[:] = [maps.float().cpu()]
+            patch_maps[:] = [maps.float().cpu()]
             return pictures
 
         with torch.inference_mode():
             images = preprocessing.normalized(batch.to(self.device, non_blocking=True))
             rows = self._encode("images", encode)
-        return rows, found[0].numpy()
+        return rows, patch_maps[0].numpy()
 
     @property
     def preprocess(self) -> Callable[[Image], torch.Tensor]:
@@ -170,11 +170,11 @@ class OpenClip:
         for name in ("_loaded", "_text_tower"):
             self.__dict__.pop(name, None)
         finite = bool(half.isfinite().all())
-        found = f"a cosine of {worst:.4f}" if finite else "numbers that are not finite"
+        result = f"a cosine of {worst:.4f}" if finite else "numbers that are not finite"
         raise InputError(
             f"compute.half_precision: {self._files.where} does not keep its embeddings of {tower} "
             f"in float16; expected a cosine of at least {MIN_COSINE} to those in float32 in the "
-            f"first batch, found {found}; set it to false"
+            f"first batch, found {result}; set it to false"
         )
 
     @cached_property
@@ -218,8 +218,8 @@ class Preprocessing:
         short, long = sorted(image.size)
         if not self._crops or long <= MOST_LONG * short:
             return image
-        kept = MOST_LONG * short + (long - MOST_LONG * short) % 2  # the middle stays the middle
-        width, height = (min(side, kept) for side in image.size)
+        longest = MOST_LONG * short + (long - MOST_LONG * short) % 2  # the middle stays the middle
+        width, height = (min(side, longest) for side in image.size)
         left, top = (image.width - width) // 2, (image.height - height) // 2
         return image.crop((left, top, left + width, top + height))
 

@@ -169,10 +169,10 @@ def licence(source: str | None) -> str | None:
 
 
 def _on_hub(source: str) -> tuple[str, str | None]:
-    found = re.fullmatch(rf"{ON_HUB}({FILE}/{FILE})(?:@([0-9a-f]{{40}}))?", source)
-    if found is None:
+    match = re.fullmatch(rf"{ON_HUB}({FILE}/{FILE})(?:@([0-9a-f]{{40}}))?", source)
+    if match is None:
         raise InputError(f"{source}: expected {ON_HUB}OWNER/NAME or {ON_HUB}OWNER/NAME@COMMIT")
-    return found[1], found[2]
+    return match[1], match[2]
 
 
 def _main_commit(repository: str) -> str:
@@ -271,8 +271,8 @@ def _checked_sha256(where: str, weights: Path, pinned: str | None = None) -> str
     """Return the SHA-256 of a file, if it is the one that is pinned, or that the hub told."""
     sha256 = file_sha256(weights)
     # The hub's cache names a large file by the SHA-256 that the hub told before the download.
-    told = re.fullmatch("[0-9a-f]{64}", weights.resolve().name)
-    expected = pinned or (told[0] if told else sha256)
+    match = re.fullmatch("[0-9a-f]{64}", weights.resolve().name)
+    expected = pinned or (match[0] if match else sha256)
     if sha256 != expected:
         raise InputError(
             f"{where}: {weights.resolve()} has the SHA-256 {sha256}; expected {expected}; remove "

@@ -52,13 +52,13 @@ class CodeUsed:
         name what is asked for.
         """
         home = self.project / "src"
-        found, waiting = {script}, [script]
+        files, waiting = {script}, [script]
         while waiting:
             for path in _uses(waiting.pop(), home):
-                if path not in found:
-                    found.add(path)
+                if path not in files:
+                    files.add(path)
                     waiting += [path] if path.suffix == ".py" else []
-        return sorted(path.relative_to(self.project).as_posix() for path in found)
+        return sorted(path.relative_to(self.project).as_posix() for path in files)
 
 
 def write_listings(scripts: list[Path], folder: Path, known: Path) -> None:
@@ -71,13 +71,13 @@ def write_listings(scripts: list[Path], folder: Path, known: Path) -> None:
     for script in scripts:
         write_text(folder / f"{script.stem}.txt", used.listing(script))
     names = sorted({name for script in scripts for name in used.names(script)})
-    kept = {name: [*_as_it_lies(Path(name)), digest(Path(name))] for name in names}
-    write_text(known, json.dumps(kept, indent=0, sort_keys=True) + "\n")
+    hashes = {name: [*_as_it_lies(Path(name)), digest(Path(name))] for name in names}
+    write_text(known, json.dumps(hashes, indent=0, sort_keys=True) + "\n")
 
 
 def changed_since(listing: Path, known: Path) -> list[str]:
     """Return the files of a listing that have other code now, or are gone."""
-    kept = json.loads(read_text(known, HINT)) if known.is_file() else {}
+    hashes = json.loads(read_text(known, HINT)) if known.is_file() else {}
     changed = []
     for line in read_text(listing, HINT).splitlines():
         name, _, recorded = line.rpartition(" ")
@@ -85,7 +85,7 @@ def changed_since(listing: Path, known: Path) -> list[str]:
         if not path.is_file():
             changed.append(name)
             continue
-        *as_before, of_before = kept.get(name, [None])
+        *as_before, of_before = hashes.get(name, [None])
         same = as_before == _as_it_lies(path)
         if (of_before if same else digest(path)) != recorded:
             changed.append(name)
@@ -94,8 +94,8 @@ def changed_since(listing: Path, known: Path) -> list[str]:
 
 def _as_it_lies(path: Path) -> list[int]:
     """Return what changes if a file is written: time of the last change in ns, bytes, number."""
-    found = path.stat()
-    return [found.st_mtime_ns, found.st_size, found.st_ino]
+    status = path.stat()
+    return [status.st_mtime_ns, status.st_size, status.st_ino]
 
 
 class _Code(NamedTuple):
@@ -136,21 +136,21 @@ def _read(path: Path, *as_it_lies: int) -> _Code:
     hashed = hashlib.sha256()
     for part in _parts(tree):
         hashed.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))
-    found: set[str] = set()
+    modules: set[str] = set()
     texts: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+            modules.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             if node.level or not node.module:
                 raise InputError(f"{path}:{node.lineno}: expected an import by its full name")
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+            modules.add(node.module)
+            modules.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.add(node.value)
     runs = any(not isinstance(getattr(node, "value", None), ast.Constant)
                or not isinstance(node, ast.Expr) for node in tree.body)  # fmt: skip
-    return _Code(hashed.hexdigest(), frozenset(found), frozenset(texts), runs)
+    return _Code(hashed.hexdigest(), frozenset(modules), frozenset(texts), runs)
 
 
 def _parts(node: object) -> Iterator[str]:
@@ -175,18 +175,18 @@ def _parts(node: object) -> Iterator[str]:
 
 def _uses(path: Path, home: Path) -> set[Path]:
     """Return the files that one file imports or names as data."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     for module in imports(path):
         parts = module.split(".")
         for end in range(2, len(parts) + 1):
-            found.update(_module_files(home, tuple(parts[:end])))
+            files.update(_module_files(home, tuple(parts[:end])))
     texts = _read(path, *_as_it_lies(path)).texts
     named = {text.rpartition("/")[2] for text in texts}
     for package, folder, data in _data(home):
         if path.parent == package or ".".join(package.relative_to(home).parts) in texts:
             whole = bool(folder) and folder in named
-            found.update(file for file in data if whole or file.name in named)
-    return found
+            files.update(file for file in data if whole or file.name in named)
+    return files
 
 
 @cache
@@ -205,13 +205,13 @@ def _data(home: Path) -> list[tuple[Path, str, list[Path]]]:
 
     A folder without Python in a package is one of data.
     """
-    found: dict[tuple[Path, str], list[Path]] = {}
+    files_of: dict[tuple[Path, str], list[Path]] = {}
     for marker in sorted(home.rglob("__init__.py")):
         package = marker.parent
         for path in sorted(package.iterdir()):
             if path.is_file() and path.suffix not in (".py", ".pyc", ".typed"):
-                found.setdefault((package, ""), []).append(path)
+                files_of.setdefault((package, ""), []).append(path)
             elif path.is_dir() and not any(path.rglob("*.py")) and path.name != "__pycache__":
                 files = [file for file in sorted(path.rglob("*")) if file.is_file()]
-                found[package, path.name] = files
-    return [(package, name, files) for (package, name), files in found.items()]
+                files_of[package, path.name] = files
+    return [(package, name, files) for (package, name), files in files_of.items()]

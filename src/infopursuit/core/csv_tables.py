@@ -84,16 +84,16 @@ class CsvTable:
         Raises:
             InputError: there is none, or more than one; the message names all `columns`.
         """
-        wanted = name.casefold()
+        folded = name.casefold()
         names = enumerate(each.strip().casefold() for each in self.names)
-        found = [place for place, each in names if each == wanted]
-        if len(found) != 1:
-            what = "several columns" if found else "no column"
+        places = [place for place, each in names if each == folded]
+        if len(places) != 1:
+            what = "several columns" if places else "no column"
             raise InputError(
                 f"{self.path}: {what} {name!r}; expected a first line with "
                 f"{','.join(columns or [name])}, found {','.join(self.names)}"
             )
-        return found[0]
+        return places[0]
 
     def column(self, name: str) -> list[str]:
         """Return the cells of a column; its name may be in any case.
@@ -167,8 +167,8 @@ def read_csv_table(
         records.extend(_parsed(text, separator))
     except csv.Error as error:
         cut = "unexpected end" in str(error)
-        found = "a quote that is not closed; was the file cut?" if cut else str(error)
-        raise InputError(f"{path}: row {len(records) + 1}: {found}; {expected}") from error
+        reason = "a quote that is not closed; was the file cut?" if cut else str(error)
+        raise InputError(f"{path}: row {len(records) + 1}: {reason}; {expected}") from error
     filled = [number for number, row in enumerate(records) if any(map(str.strip, row))]
     if not filled:
         raise InputError(f"{path}: the file is empty; {expected}")
@@ -239,9 +239,9 @@ def _separator(text: str, columns: Sequence[str]) -> str:
         if not rows or len(rows[0]) < 2:
             continue
         names = {cell.strip().casefold() for cell in rows[0]}
-        found = sum(name.casefold() in names for name in columns)
+        matches = sum(name.casefold() in names for name in columns)
         alike = sum(len(row) == len(rows[0]) for row in rows) / len(rows)
-        best, chosen = max((best, chosen), ((found, alike, len(rows[0])), separator))
+        best, chosen = max((best, chosen), ((matches, alike, len(rows[0])), separator))
     return chosen
 
 
@@ -259,12 +259,12 @@ def _table(
                 f"{path}: row {number}: {len(row)} cells; expected {needed}, as in the first row"
             )
         rows.append([*row[:width], *[""] * (width - len(row))])
-    kept = [
+    columns = [
         place
         for place, name in enumerate(names)
         if name.strip() or any(row[place].strip() for row in rows)
     ]
-    if len(kept) < width:
-        names = [names[place] for place in kept]
-        rows = [[row[place] for place in kept] for row in rows]
+    if len(columns) < width:
+        names = [names[place] for place in columns]
+        rows = [[row[place] for place in columns] for row in rows]
     return CsvTable(path, names, rows, numbers, separator, records, head)

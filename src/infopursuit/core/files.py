@@ -217,8 +217,8 @@ def check_writable(path: Path, option: str, folder: bool = False) -> None:
     above = path.absolute().parent
     there = next(each for each in (above, *above.parents) if each.exists())
     if not there.is_dir() or not (folder or there == above):
-        found = "a file" if there == above else "nothing"
-        raise InputError(f"{option} {path}: {above} is {found}; expected a folder")
+        kind = "a file" if there == above else "nothing"
+        raise InputError(f"{option} {path}: {above} is {kind}; expected a folder")
     if not os.access(path if path.exists() else there, os.W_OK):
         raise InputError(f"{option} {path}: {there} is read-only; expected another place")
 
@@ -251,12 +251,12 @@ def read_bytes(path: str | Path, expected: str, most: int = LARGEST) -> bytes:
     """Return the content of a regular file of at most `most` bytes."""
     try:
         with open(path, "rb", opener=_without_waiting) as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise InputError(f"{path}: not a regular file; {expected}")
-            if found.st_size > most:
+            if status.st_size > most:
                 raise InputError(
-                    f"{path}: {found.st_size / 1e6:,.0f} MB; expected at most {most / 1e6:,.0f} MB"
+                    f"{path}: {status.st_size / 1e6:,.0f} MB; expected at most {most / 1e6:,.0f} MB"
                 )
             return file.read()
     except FileNotFoundError as error:

@@ -148,9 +148,9 @@ def _named_by_dvc(keys: list[inspect.Parameter]) -> list[str]:
     # A single key is taken whole, so that a message about it is one about the name.
     values = joined.split("-") if len(keys) > 1 else [joined]
     if len(values) != len(keys):
-        wanted = "-".join(key.name.upper() for key in keys)
+        names = "-".join(key.name.upper() for key in keys)
         raise InputError(
-            f"the stage is called {joined!r}; expected {wanted}, names of letters, digits and '_'"
+            f"the stage is called {joined!r}; expected {names}, names of letters, digits and '_'"
         )
     return [f"--{key.name}={value}" for key, value in zip(keys, values, strict=True)]
 

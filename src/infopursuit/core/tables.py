@@ -138,11 +138,11 @@ def read_table(
     Columns beyond the schema are ignored, integer and string columns are cast if no value changes,
     embeddings may be any lists of floats, so that files made by others are welcome.
     """
-    wanted = [name for name in schema.names if columns is None or name in columns]
+    names = [name for name in schema.names if columns is None or name in columns]
     tables = []
     for file in table_files(path):
-        with open_table(file, schema, wanted, any_lists=True):
-            table = pq.read_table(file, columns=wanted)
+        with open_table(file, schema, names, any_lists=True):
+            table = pq.read_table(file, columns=names)
             table.validate(full=True)  # a Parquet file may have strings that are not UTF-8
         tables.append(_checked(file, table, schema))
     try:
@@ -190,8 +190,8 @@ def _check_columns(
     if EMBEDDING in columns:
         kind = found.field(EMBEDDING).type
         if not (is_list_of_floats(kind) and (any_lists or pa.types.is_fixed_size_list(kind))):
-            wanted = "a list of floats" if any_lists else "a fixed-size list of floats"
-            raise InputError(f"{path}: column 'embedding' is {kind}; expected {wanted}")
+            expected = "a list of floats" if any_lists else "a fixed-size list of floats"
+            raise InputError(f"{path}: column 'embedding' is {kind}; expected {expected}")
 
 
 def _checked(path: Path, table: pa.Table, schema: TableSchema, first_row: int = 0) -> pa.Table:
@@ -364,20 +364,20 @@ def table_files(path: str | Path) -> list[Path]:
         raise InputError(f"{path}: an empty folder; expected shards such as {shard_name(0, 1)}")
     match = SHARD.fullmatch(names[0])
     count = int(match[2]) if match else 0
-    wanted = [shard_name(number, count) for number in range(count)]
-    strange = sorted(set(names) - set(wanted))
+    shards = [shard_name(number, count) for number in range(count)]
+    strange = sorted(set(names) - set(shards))
     if strange:
         raise InputError(
             f"{path}: {strange[0]!r} is not a shard of this table; expected a folder of "
             f"{shard_name(0, count or 1)} and the like alone"
         )
-    missing = sorted(set(wanted) - set(names))
+    missing = sorted(set(shards) - set(names))
     if missing:
         raise InputError(
             f"{path}: the shard {missing[0]!r} is missing; expected {count} shards, found "
             f"{len(names)}"
         )
-    return [path / name for name in wanted]
+    return [path / name for name in shards]
 
 
 def is_sharded(path: str | Path) -> bool:

@@ -195,15 +195,15 @@ def thumbnail(picture: Any, side: int = SIDE) -> str:
 def picture_list(pictures: Any) -> list[Any]:
     """Return pictures as a list; of one PIL image, array or tensor alone, a list of one."""
     if isinstance(pictures, str | Path | bytes | bytearray | memoryview):
-        found = repr(pictures) if isinstance(pictures, str | Path) else "the bytes of one file"
-        raise InputError(f"pictures: expected a list of pictures, found {found}; write [picture]")
+        what = repr(pictures) if isinstance(pictures, str | Path) else "the bytes of one file"
+        raise InputError(f"pictures: expected a list of pictures, found {what}; write [picture]")
     if isinstance(pictures, Image.Image):
         return [pictures]
     if isinstance(pictures, np.ndarray | Tensor) and pictures.ndim in (2, 3):
         return [pictures]
     if not isinstance(pictures, Iterable) or hasattr(pictures, "read"):
-        found = type(pictures).__name__
-        raise InputError(f"pictures: expected a list of pictures, found one {found}")
+        what = type(pictures).__name__
+        raise InputError(f"pictures: expected a list of pictures, found one {what}")
     return list(pictures)
 
 
@@ -339,17 +339,17 @@ def _by_profile(image: Image.Image) -> Image.Image:
 def _image_of(array: np.ndarray | Tensor) -> Image.Image:
     if isinstance(array, Tensor):
         tensor = array.detach().cpu()
-        found = tuple(tensor.shape)
+        shape = tuple(tensor.shape)
         values = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
         if values.ndim == 3:
             values = values.transpose(1, 2, 0)
-        wanted = "(h, w) or (c, h, w) with 1, 3 or 4 channels"
+        expected = "(h, w) or (c, h, w) with 1, 3 or 4 channels"
     else:
-        values, found = array, array.shape
-        wanted = "(h, w), (h, w, 1), (h, w, 3) or (h, w, 4)"
+        values, shape = array, array.shape
+        expected = "(h, w), (h, w, 1), (h, w, 3) or (h, w, 4)"
     channels = 1 if values.ndim == 2 else values.shape[-1]
     if values.ndim not in (2, 3) or channels not in CHANNELS or 0 in values.shape:
-        raise UnreadableError(f"an array of shape {found}; expected {wanted}")
+        raise UnreadableError(f"an array of shape {shape}; expected {expected}")
     if values.ndim == 3 and channels == 1:
         values = values[:, :, 0]
     return Image.fromarray(np.ascontiguousarray(_bytes_of(values)))

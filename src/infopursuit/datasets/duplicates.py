@@ -120,10 +120,10 @@ def _matrices(path: Path, split: str) -> Iterator[np.ndarray]:
 
 
 def _named(path: Path, split: str, rows: Int64[np.ndarray, " p"]) -> pa.Table:
-    wanted, places = np.unique(rows, return_inverse=True)
+    distinct, places = np.unique(rows, return_inverse=True)
     tables, first = [], 0
     for _, _, table in split_blocks(path, split, ("id", "class_name"), AGAINST):
-        mine = wanted[(wanted >= first) & (wanted < first + len(table))] - first
+        mine = distinct[(distinct >= first) & (distinct < first + len(table))] - first
         tables.append(table.take(mine))
         first += len(table)
     return pa.concat_tables(tables).take(places)

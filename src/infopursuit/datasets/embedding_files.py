@@ -129,13 +129,13 @@ def _of_arrays(path: Path) -> list[Given]:
             _same_length(path, rows, np.zeros(len(rows)))
             return [Given(str(path), numbered(path.name, len(rows)), rows=rows)]
         labels = _class_of_each(path, arrays, _first_of(path, arrays, LABELS), "labels")
-        found = {TESTED: _same_length(path, rows, labels)}
+        splits = {TESTED: _same_length(path, rows, labels)}
     else:
         parts = {split: rows_of_split(path, arrays, split) for split in SPLITS}
-        found = {split: part for split, part in parts.items() if part is not None}
+        splits = {split: part for split, part in parts.items() if part is not None}
     return [
         Given(str(path), numbered(split, len(rows)), labels, [split] * len(rows), rows=rows)
-        for split, (rows, labels) in found.items()
+        for split, (rows, labels) in splits.items()
     ]
 
 
@@ -236,18 +236,16 @@ def read_given_table(path: Path, columns: Sequence[str], nulls: Sequence[str] = 
         schema = pq.read_schema(path)
         if len(set(schema.names)) < len(schema.names):
             raise InputError(f"{path}: two columns have one name; found {', '.join(schema.names)}")
-        wanted = [name for name in (*columns, EMBEDDING) if name in schema.names]
-        table = pq.read_table(path, columns=wanted)
+        names = [name for name in (*columns, EMBEDDING) if name in schema.names]
+        table = pq.read_table(path, columns=names)
         table.validate(full=True)
         rows = pq.read_metadata(path).num_rows
     except (OSError, pa.ArrowException) as error:
         raise InputError(f"{path}: not a readable Parquet file ({error})") from error
     values: dict[str, Any] = {
-        name: _plain_values(path, table, name, name in nulls)
-        for name in wanted
-        if name != EMBEDDING
+        name: _plain_values(path, table, name, name in nulls) for name in names if name != EMBEDDING
     }
-    if EMBEDDING in wanted:
+    if EMBEDDING in names:
         whole = table.column(EMBEDDING).combine_chunks()
         if not is_list_of_floats(whole.type) or whole.null_count:
             raise InputError(
@@ -286,15 +284,15 @@ def _schema(path: Path) -> pa.Schema:
 
 def _images(path: Path, schema: pa.Schema) -> str | None:
     kinds = {name: schema.field(name).type for name in dict.fromkeys(schema.names)}
-    found = [name for name, kind in kinds.items() if _is_struct(kind)]
+    columns = [name for name, kind in kinds.items() if _is_struct(kind)]
     if IMAGE in kinds and kinds[IMAGE] in (pa.binary(), pa.large_binary()):
-        found.insert(0, IMAGE)
-    if len(found) > 1 and IMAGE not in found:
+        columns.insert(0, IMAGE)
+    if len(columns) > 1 and IMAGE not in columns:
         raise InputError(
-            f"{path}: the columns {', '.join(found)} have images; expected one, or one that is "
+            f"{path}: the columns {', '.join(columns)} have images; expected one, or one that is "
             f"called {IMAGE!r}"
         )
-    return IMAGE if IMAGE in found else found[0] if found else None
+    return IMAGE if IMAGE in columns else columns[0] if columns else None
 
 
 def _is_struct(kind: pa.DataType) -> bool:
@@ -338,7 +336,7 @@ def _of_parquet(path: Path, label: str | None = None) -> Given:
     classes = columns[chosen[0]] if chosen else None
     if classes is not None and (names := named.get(chosen[0])):
         classes = [names[each] if each in range(len(names)) else None for each in classes]
-    given = Given(
+    source = Given(
         str(path),
         list(map(str, columns.get("id", numbered(path.name, table.rows)))),
         classes,
@@ -348,11 +346,11 @@ def _of_parquet(path: Path, label: str | None = None) -> Given:
         table.clip,
     )
     if "split" not in columns:
-        return given
+        return source
     splits = roles(path, columns["split"])
-    kept = [row for row, split in enumerate(splits) if split is not None]
-    given = replace(given, splits=splits)
-    return given if len(kept) == len(splits) else given.subset(kept)
+    rows = [row for row, split in enumerate(splits) if split is not None]
+    source = replace(source, splits=splits)
+    return source if len(rows) == len(splits) else source.subset(rows)
 
 
 def roles(path: Path, given: Sequence[Any]) -> list[str | None]:
@@ -379,37 +377,37 @@ def roles(path: Path, given: Sequence[Any]) -> list[str | None]:
     return [beside if roles.get(each) == "validation" else roles.get(each) for each in given]
 
 
-def _of_splits(given: Given) -> list[Given]:
-    path = given.where
-    if given.rows is None:
+def _of_splits(source: Given) -> list[Given]:
+    path = source.where
+    if source.rows is None:
         raise InputError(f"{path}: no column {EMBEDDING!r}; expected the embedding of each row")
-    empty = [row for row, each in enumerate(given.classes or ()) if each is None]
+    empty = [row for row, each in enumerate(source.classes or ()) if each is None]
     if empty:
         raise InputError(f"{path}: the class is empty in row {empty[0]}; expected a value")
-    if given.classes is not None:
-        given = replace(given, classes=texts_of(np.array(given.classes)))
-    if given.splits is None:
-        return [given]
-    if TRAINING not in given.splits:
+    if source.classes is not None:
+        source = replace(source, classes=texts_of(np.array(source.classes)))
+    if source.splits is None:
+        return [source]
+    if TRAINING not in source.splits:
         raise InputError(f"{path}: no row of the split 'train'; found {TESTED}")
-    parts = (given.split(split) for split in SPLITS)
+    parts = (source.split(split) for split in SPLITS)
     return [part for part in parts if part is not None]
 
 
 def _encoded(path: Path, name: str) -> Pictures:
-    kept: dict[int, list[Any]] = {}  # the row group that was read last
+    cached: dict[int, list[Any]] = {}  # the row group that was read last
 
     def pictures(rows: Sequence[int]) -> list[Any]:
-        wanted, images, first = set(rows), {}, 0
+        needed, images, first = set(rows), {}, 0
         try:
             with pq.ParquetFile(path) as file:
                 for group in range(file.num_row_groups):
                     count = file.metadata.row_group(group).num_rows
-                    here = wanted.intersection(range(first, first + count))
-                    if here and group not in kept:
-                        kept.clear()
-                        kept[group] = _bytes(file.read_row_group(group, columns=[name]).column(0))
-                    images |= {row: kept[group][row - first] for row in here}
+                    here = needed.intersection(range(first, first + count))
+                    if here and group not in cached:
+                        cached.clear()
+                        cached[group] = _bytes(file.read_row_group(group, columns=[name]).column(0))
+                    images |= {row: cached[group][row - first] for row in here}
                     first += count
         except (pa.ArrowException, OSError) as error:
             raise InputError(f"{path}: column {name!r} is damaged ({error})") from error

@@ -70,8 +70,8 @@ class LabelledPictures:
     def split(self, name: str) -> LabelledPictures:
         """Return the pictures of one split."""
         if name not in (self.splits or ()):
-            found = ", ".join(sorted(set(self.splits))) if self.splits else "no splits"
-            raise InputError(f"expected the split {name!r}, found {found}")
+            names = ", ".join(sorted(set(self.splits))) if self.splits else "no splits"
+            raise InputError(f"expected the split {name!r}, found {names}")
         return self.subset([row for row, split in enumerate(self.splits or ()) if split == name])
 
 
@@ -86,11 +86,11 @@ def read_image_folder(folder: str | Path) -> LabelledPictures:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        found = "a file" if folder.exists() else "nothing"
-        raise InputError(f"{folder}: expected a folder CLASS/IMAGE, found {found}")
-    found, remarks = _listed(folder)
+        what = "a file" if folder.exists() else "nothing"
+        raise InputError(f"{folder}: expected a folder CLASS/IMAGE, found {what}")
+    classes, remarks = _listed(folder)
     listed: list[tuple[str | None, str, Path]] = []
-    for each in found:
+    for each in classes:
         if not each.files:
             raise InputError(f"{each.folder}: the folder of a class is empty; expected its images")
         listed += [(each.split, each.name, file) for file in each.files]
@@ -137,11 +137,11 @@ def open_folder(path: Path, classes: Sequence[str]) -> ImageSource:
     Without splits `TEST_FRACTION` of each class are test images (`splits_of`).
     """
     numbers, seen = labels_of(path, classes), set()
-    found, remarks = _listed(path)
+    folders, remarks = _listed(path)
     for remark in remarks:
         logger.warning("%s", remark)
     listed: list[tuple[int, int, Path]] = []  # place of the split, label, file
-    for split, name, of_class, files in found:
+    for split, name, of_class, files in folders:
         label = numbers.get(spelled(name))
         if label is None or (split, label) in seen:
             raise InputError(
@@ -174,18 +174,18 @@ class _Class(NamedTuple):
 def _listed(folder: Path) -> tuple[list[_Class], list[str]]:
     """Return the classes of a folder in their order, and what there is to say about it."""
     splits, remarks = _splits(folder)
-    found: dict[tuple[str | None, str], _Class] = {}
+    classes: dict[tuple[str | None, str], _Class] = {}
     others: list[Path] = []
     for part, split in splits or [(folder, None)]:
         for of_class in _class_folders(part):
             each = _Class(split, composed(of_class.name), of_class, [])
-            each = found.setdefault((split, each.name), each)
+            each = classes.setdefault((split, each.name), each)
             for file in _files(of_class):
                 (each.files if is_picture(file) else others).append(file)
     if others:
-        count = len(others) + sum(len(each.files) for each in found.values())
+        count = len(others) + sum(len(each.files) for each in classes.values())
         remarks.append(_no_pictures(folder, others, count))
-    order = sorted(found.values(), key=lambda each: (SPLITS.index(each.split or "train"), each))
+    order = sorted(classes.values(), key=lambda each: (SPLITS.index(each.split or "train"), each))
     return [each._replace(files=sorted(each.files)) for each in order], remarks
 
 
@@ -250,9 +250,9 @@ def _split_folders(folder: Path) -> list[tuple[Path, str]]:
     for each in sorted(_visible(folder)):
         if each.is_dir() and (called := split_name(each.name)) is not None:
             groups[called[1]].append((each, called[0]))
-    found = groups.pop((), [])
+    folders = groups.pop((), [])
     more = [group for group in groups.values() if {"train"} < {role for _, role in group}]
-    return found + [each for group in more for each in group]
+    return folders + [each for group in more for each in group]
 
 
 def read_class_names(path: str | Path) -> list[str]:

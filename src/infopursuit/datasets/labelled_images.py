@@ -86,14 +86,14 @@ def load_training(
     """Read the training images of an embedded data set, and the share that is held out."""
     shards = EmbeddedShards(path, "train")
     labels = torch.from_numpy(shards.labels())
-    kept, held_out = (
+    training, held_out = (
         rows if most is None else rows[spread_sample(labels[rows], most)]
         for rows in held_out_by_seed(labels, shards.class_names, share, seed)
     )
     taken = torch.zeros(len(labels), dtype=torch.bool)
-    taken[kept] = taken[held_out] = True
+    taken[training] = taken[held_out] = True
     if not taken.all():
-        sizes = len(kept), len(held_out), len(labels)
+        sizes = len(training), len(held_out), len(labels)
         logger.info(
             "%s: a sample of %d and %d of %d training images, to learn from and held out",
             path,
@@ -101,7 +101,7 @@ def load_training(
         )
     images = _read(shards, taken)
     place = taken.cumsum(0) - 1  # of each image among those that are taken
-    return images.subset(place[kept]), images.subset(place[held_out])
+    return images.subset(place[training]), images.subset(place[held_out])
 
 
 def _read(
@@ -136,8 +136,8 @@ def hold_out(
 
     Every class gives round(share * its images), at least one, and keeps at least one.
     """
-    kept, held = held_out_by_seed(images.labels, images.class_names, share, seed)
-    return images.subset(kept), images.subset(held)
+    training, held = held_out_by_seed(images.labels, images.class_names, share, seed)
+    return images.subset(training), images.subset(held)
 
 
 def held_out_by_seed(
@@ -149,7 +149,7 @@ def held_out_by_seed(
     images have to stay together, here runs have to differ by their seed.
     """
     generator = torch.Generator().manual_seed(seed)
-    kept: list[Tensor] = []
+    training: list[Tensor] = []
     held: list[Tensor] = []
     for label, name in enumerate(class_names):
         rows = torch.nonzero(labels == label).squeeze(1)
@@ -161,8 +161,8 @@ def held_out_by_seed(
         rows = rows[torch.randperm(len(rows), generator=generator)]
         count = min(max(1, round(share * len(rows))), len(rows) - 1)
         held.append(rows[:count])
-        kept.append(rows[count:])
-    return torch.cat(kept).sort().values, torch.cat(held).sort().values
+        training.append(rows[count:])
+    return torch.cat(training).sort().values, torch.cat(held).sort().values
 
 
 def even_sample(
@@ -253,8 +253,8 @@ class EmbeddedShards:
                 f"{path}: labels are {sorted(names)[:5]}...; expected 0, 1, ..., c - 1"
             )
         if not used:
-            found = ", ".join(sorted(splits)) or "no rows"
-            raise InputError(f"{path}: the split {split!r} is empty; found {found}")
+            listed = ", ".join(sorted(splits)) or "no rows"
+            raise InputError(f"{path}: the split {split!r} is empty; found {listed}")
         self.class_names = tuple(names[label] for label in range(len(names)))
         self.counts = np.zeros(len(names), dtype=np.int64)
         self.counts[: len(counts)] = counts
@@ -282,9 +282,9 @@ class EmbeddedShards:
         """Return the embeddings of some images, by their numbers in ascending order."""
         blocks, start = [np.zeros((0, self.width), dtype=np.float32)], 0
         for number, size in enumerate(self.sizes):
-            wanted = rows[(rows >= start) & (rows < start + size)] - start
-            if len(wanted):
-                blocks.append(self.read(number).embeddings[wanted])
+            places = rows[(rows >= start) & (rows < start + size)] - start
+            if len(places):
+                blocks.append(self.read(number).embeddings[places])
             start += size
         return np.concatenate(blocks)
 

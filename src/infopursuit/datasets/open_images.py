@@ -93,10 +93,10 @@ def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
         return open_folder(path, classes)
     if path.suffix == ".csv":
         return open_csv(path, classes)
-    found = "a file" if path.exists() else "nothing"
+    what = "a file" if path.exists() else "nothing"
     raise InputError(
         f"{path}: expected images as a folder, .parquet, .tar, .csv, .npz or a .yaml that pins a "
-        f"data set, found {found}"
+        f"data set, found {what}"
     )
 
 
@@ -164,11 +164,11 @@ def open_packed(path: Path, classes: Sequence[str]) -> ImageSource:
 
     Without splits one image in five of each class is a test image, as of a folder.
     """
-    given = read_packed(path)
-    if given.classes is None:
+    packed = read_packed(path)
+    if packed.classes is None:
         raise InputError(f"{path}: no classes; expected the class of each image")
     numbers, labels = labels_of(path, classes), []
-    for name, of_class in zip(given.ids, given.classes, strict=True):
+    for name, of_class in zip(packed.ids, packed.classes, strict=True):
         label = numbers.get(spelled(str(of_class)))
         if label is None and isinstance(of_class, int) and of_class in range(len(classes)):
             label = of_class
@@ -178,10 +178,10 @@ def open_packed(path: Path, classes: Sequence[str]) -> ImageSource:
                 f"as {classes[0]!r}"
             )
         labels.append(label)
-    splits = given.splits or splits_of(given.ids, labels)
-    rows = image_rows(path, given.ids, splits, labels, classes)
-    assert given.pictures is not None
-    images = streamed(given.pictures, len(given))
+    splits = packed.splits or splits_of(packed.ids, labels)
+    rows = image_rows(path, packed.ids, splits, labels, classes)
+    assert packed.pictures is not None
+    images = streamed(packed.pictures, len(packed))
     return ImageSource(str(path), rows, packed_stamp(path), images)
 
 
@@ -198,13 +198,13 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
         if "" in values:
             absent = CSV_COLUMNS[values.index("")]
             raise InputError(f"{table.where(row)}: no {absent}; expected a value")
-        name, given, split = values
-        label = numbers.get(spelled(given))
-        if label is None and NUMBER.fullmatch(given) and int(given) < len(classes):
-            label = int(given)
+        name, text, split = values
+        label = numbers.get(spelled(text))
+        if label is None and NUMBER.fullmatch(text) and int(text) < len(classes):
+            label = int(text)
         if label is None:
             raise InputError(
-                f"{table.where(row)}: no class {given!r}; expected a class name or a number from "
+                f"{table.where(row)}: no class {text!r}; expected a class name or a number from "
                 f"0 to {len(classes) - 1}"
             )
         if split not in SPLITS:
@@ -224,10 +224,10 @@ def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
             )
     missing = [name for name, file in zip(names, files, strict=True) if not is_file(file)]
     if missing:
-        found = f"{len(missing)} of {len(files)} images are not there, the first is {missing[0]!r}"
+        what = f"{len(missing)} of {len(files)} images are not there, the first is {missing[0]!r}"
         if len(missing) == len(files):
-            raise InputError(f"{path}: {found}; expected paths relative to the folder of the file")
-        logger.warning("%s: %s", path, found)
+            raise InputError(f"{path}: {what}; expected paths relative to the folder of the file")
+        logger.warning("%s: %s", path, what)
     rows = image_rows(path, names, splits, labels, classes)
     source = source_of_files(path, rows, files)
     return ImageSource(source.where, rows, f"{file_stamp(path)} {source.stamp}", source.images)

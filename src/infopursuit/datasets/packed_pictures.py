@@ -83,8 +83,8 @@ def read_packed(given: str | Path, label: str | None = None) -> Given:
     if len(set(called)) < 2:
         return whole
     splits = roles(Path(given), named)
-    kept = [row for row, split in enumerate(splits) if split is not None]
-    return replace(whole, splits=splits).subset(kept)
+    rows = [row for row, split in enumerate(splits) if split is not None]
+    return replace(whole, splits=splits).subset(rows)
 
 
 def _joined(where: str, parts: Sequence[Given]) -> Given:
@@ -98,11 +98,11 @@ def _joined(where: str, parts: Sequence[Given]) -> Given:
     places = [(part, row) for part in parts for row in range(len(part))]
 
     def pictures(rows: Sequence[int]) -> list[Any]:
-        found: dict[int, Any] = {}
+        by_row: dict[int, Any] = {}
         for part in parts:
             here = [row for row in rows if places[row][0] is part]
-            found |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
-        return [found[row] for row in rows]
+            by_row |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
+        return [by_row[row] for row in rows]
 
     return Given(where, all_of("ids") or [], all_of("classes"), all_of("splits"), pictures)
 
@@ -173,21 +173,21 @@ def _of_tar(file: Path) -> Given:
     ids, classes, places, other = [], [], [], 0
     names = _class_names(file)
     for key, parts in samples.items():
-        found = [kind for kind in parts if f".{kind.split('.')[-1]}" in _suffixes()]
-        if len(found) > 1:
-            raise InputError(f"{file}: {key} has {' and '.join(found)}; expected one picture")
-        if not found:
+        kinds = [kind for kind in parts if f".{kind.split('.')[-1]}" in _suffixes()]
+        if len(kinds) > 1:
+            raise InputError(f"{file}: {key} has {' and '.join(kinds)}; expected one picture")
+        if not kinds:
             other += 1
             continue
-        ids.append(f"{file.stem}/{key}.{found[0]}")
-        places.append(parts[found[0]])
+        ids.append(f"{file.stem}/{key}.{kinds[0]}")
+        places.append(parts[kinds[0]])
         classes.append(_class_of(file, key, parts, names))
     if not ids:
         raise InputError(f"{file}: no picture in it; expected KEY.jpg and KEY.cls")
     if other:
         logger.warning("%s: %d of %d samples have no picture", file, other, len(samples))
-    given = None if all(each is None for each in classes) else classes
-    return Given(str(file), ids, given, pictures=partial(_read, file, places))
+    labels = None if all(each is None for each in classes) else classes
+    return Given(str(file), ids, labels, pictures=partial(_read, file, places))
 
 
 def _class_of(file: Path, key: str, parts: dict[str, tuple[int, int]], names: Sequence[str]) -> Any:
@@ -195,19 +195,19 @@ def _class_of(file: Path, key: str, parts: dict[str, tuple[int, int]], names: Se
     if kind is None:
         return None
     text = _read(file, [parts[kind]], [0])[0].decode("utf-8", "replace").strip()
-    given: Any = text
+    label: Any = text
     if kind == "json":
         try:
             content = json.loads(text)
-            given = next((content[each] for each in KEYS if each in content), None)
+            label = next((content[each] for each in KEYS if each in content), None)
         except (ValueError, TypeError) as error:
             raise InputError(f"{file}: {key}.json: expected a JSON object ({error})") from error
-    given = int(given) if isinstance(given, str) and given.isdigit() else given
-    if not isinstance(given, int):
-        return None if given in (None, "") else composed(given)
-    if names and given not in range(len(names)):
-        raise InputError(f"{file}: {key} has the label {given}; {NAMES} has {len(names)} names")
-    return names[given] if names else given
+    label = int(label) if isinstance(label, str) and label.isdigit() else label
+    if not isinstance(label, int):
+        return None if label in (None, "") else composed(label)
+    if names and label not in range(len(names)):
+        raise InputError(f"{file}: {key} has the label {label}; {NAMES} has {len(names)} names")
+    return names[label] if names else label
 
 
 def _class_names(file: Path) -> list[str]:

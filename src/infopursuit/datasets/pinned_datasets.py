@@ -172,8 +172,8 @@ def given_of_hub(name: str, label: str | None = None) -> Given:
         logger.info("%s: that is %s%s@%s", name, HUB, repository, commit)
         revision = str(commit)
     pinned = HubDataset(hub=repository, revision=revision)
-    found = _load(name, pinned, partial(_two_splits, name))
-    sets = [found[each] for each in _two_splits(name, found)]
+    splits = _load(name, pinned, partial(_two_splits, name))
+    sets = [splits[each] for each in _two_splits(name, splits)]
     columns = _columns(name, "hub", sets[0].features, None, label)
     return _given(name, _of_datasets(name, sets, columns, "", _hub_caches()))
 
@@ -191,16 +191,16 @@ def _two_splits(where: str, names: Iterable[str]) -> list[str]:
 
 def _find(path: Path, pinned: PinnedDataset) -> Found:
     if isinstance(pinned, HubDataset):
-        found = _find_hub(path, pinned)
+        dataset = _find_hub(path, pinned)
     elif isinstance(pinned, DiskDataset):
-        found = _find_disk(pinned)
+        dataset = _find_disk(pinned)
     elif isinstance(pinned, TorchvisionDataset):
-        found = _find_torchvision(path, pinned)
+        dataset = _find_torchvision(path, pinned)
     else:
         assert isinstance(pinned, LayoutDataset)
-        found = _find_layout(path, pinned)
+        dataset = _find_layout(path, pinned)
     for split in SPLITS:
-        count, expected = list(found.splits or ()).count(split), getattr(pinned.counts, split)
+        count, expected = list(dataset.splits or ()).count(split), getattr(pinned.counts, split)
         if expected is not None and count != expected:
             fewer = "the download is incomplete, fetch it again"
             more = "there are files that are not of the data set"
@@ -208,7 +208,7 @@ def _find(path: Path, pinned: PinnedDataset) -> Found:
                 f"{path}: the split {split!r} has {count} images; expected {expected} (counts): "
                 f"{fewer if count < expected else more}"
             )
-    return found
+    return dataset
 
 
 def _source(path: Path, pinned: PinnedDataset, found: Found, classes: Sequence[str]) -> ImageSource:
@@ -232,14 +232,14 @@ def _given(where: str | Path, found: Found, renamed: Mapping[str, str] | None = 
 
 
 def _find_hub(path: Path, pinned: HubDataset) -> Found:
-    wanted = [pinned.splits.train, pinned.splits.test]
-    found = _load(path, pinned)
-    missing = [name for name in wanted if name not in found]
+    names = [pinned.splits.train, pinned.splits.test]
+    splits = _load(path, pinned)
+    missing = [name for name in names if name not in splits]
     if missing:
         raise InputError(
-            f"{path}: {pinned.hub} has no split {missing[0]!r}; found {', '.join(found)}"
+            f"{path}: {pinned.hub} has no split {missing[0]!r}; found {', '.join(splits)}"
         )
-    sets, columns = [found[name] for name in wanted], (pinned.image, pinned.label)
+    sets, columns = [splits[name] for name in names], (pinned.image, pinned.label)
     return _of_datasets(path, sets, columns, pinned.model_dump_json(), _hub_caches())
 
 
@@ -271,13 +271,13 @@ def _load(where: str | Path, pinned: HubDataset, wanted: Wanted | None = None) -
             revision=pinned.revision,
             allow_patterns=hub_patterns(files),
         )
-        found: Any = datasets.load_dataset(folder, pinned.config, data_files=files)
+        splits: Any = datasets.load_dataset(folder, pinned.config, data_files=files)
     except Exception as error:  # the hub's client raises errors of several libraries
         raise InputError(
             f"{where}: cannot load {pinned.hub} at {pinned.revision} ({one_line(str(error))}); "
             "check the name and the network, or give a local folder"
         ) from error
-    return found
+    return splits
 
 
 def hub_files(pinned: HubDataset, wanted: Wanted | None = None) -> dict[str, list[str]] | None:
@@ -331,23 +331,23 @@ def _find_disk(pinned: DiskDataset) -> Found:
         saved = datasets.load_from_disk(str(folder))
     except Exception as error:  # damaged files raise errors of several libraries
         raise InputError(f"{folder}: not a folder that `save_to_disk` wrote ({error})") from error
-    wanted = [getattr(pinned.splits, split) for split in SPLITS]
+    expected = [getattr(pinned.splits, split) for split in SPLITS]
     names = [str(name) for name in saved] if isinstance(saved, datasets.DatasetDict) else []
-    missing = [split for split in wanted if split not in names]
+    missing = [split for split in expected if split not in names]
     if missing:
-        found = f"the splits {', '.join(names)}" if names else "one data set without splits"
+        what = f"the splits {', '.join(names)}" if names else "one data set without splits"
         raise InputError(
-            f"{folder}: no split {missing[0]!r}; expected {' and '.join(wanted)}, found {found} "
+            f"{folder}: no split {missing[0]!r}; expected {' and '.join(expected)}, found {what} "
             "(a YAML file with `disk` and `splits` can name others)"
         )
-    columns = _columns(folder, "disk", saved[wanted[0]].features, pinned.image, pinned.label)
+    columns = _columns(folder, "disk", saved[expected[0]].features, pinned.image, pinned.label)
     files = [
         file
         for file in sorted(folder.rglob("*"))
         if file.is_file() and not file.name.startswith("cache-")
     ]
     stamp = " ".join([pinned.model_dump_json(), *map(file_stamp, files)])
-    return _of_datasets(folder, [saved[name] for name in wanted], columns, stamp, [folder])
+    return _of_datasets(folder, [saved[name] for name in expected], columns, stamp, [folder])
 
 
 def _columns(
@@ -379,8 +379,8 @@ def _of_datasets(
     for data in sets:
         for column in columns:
             if column not in data.column_names:
-                found = ", ".join(data.column_names)
-                raise InputError(f"{where}: the data set has no column {column!r}; found {found}")
+                listed = ", ".join(data.column_names)
+                raise InputError(f"{where}: the data set has no column {column!r}; found {listed}")
     encoded = [data.cast_column(image, datasets.Image(decode=False)) for data in sets]
     names = getattr(sets[0].features[label], "names", None)
 
@@ -439,13 +439,13 @@ def _find_torchvision(path: Path, pinned: TorchvisionDataset) -> Found:
     sets = [_torchvision_split(path, pinned, kind, split) for split in SPLITS]
     labels = []
     for data in sets:
-        given = next((getattr(data, a) for a in TORCHVISION_LABELS if hasattr(data, a)), None)
-        if given is None:
+        values = next((getattr(data, a) for a in TORCHVISION_LABELS if hasattr(data, a)), None)
+        if values is None:
             raise InputError(
                 f"{path}: torchvision's {pinned.torchvision} has no list of labels; "
                 "expected a data set for classification"
             )
-        labels.append([int(label) for label in given])
+        labels.append([int(label) for label in values])
     names = getattr(sets[0], "classes", None)
     stamp = pinned.model_dump_json()
     return _of_splits(

@@ -88,8 +88,8 @@ def read_each(given: Sequence[str], table: Wanted | None) -> Iterator[Given]:
         yield read_given(each, table)
     pictures = [each for each in given if each not in files]
     if pictures or not files:
-        found = image_files(pictures)
-        yield Given(", ".join(pictures), list(map(str, found)), pictures=of_list(found))
+        paths = image_files(pictures)
+        yield Given(", ".join(pictures), list(map(str, paths)), pictures=of_list(paths))
 
 
 def image_files(given: Sequence[str]) -> list[Path]:

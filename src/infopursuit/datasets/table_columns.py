@@ -277,9 +277,9 @@ def _numbers(values: np.ndarray, name: str) -> np.ndarray:
         numbers = np.asarray(values, dtype=np.float64)
         bad = np.flatnonzero(np.isinf(numbers))
     else:
-        found = [_number(value) for value in values]
-        bad = [row for row, each in enumerate(found) if each is None]
-        numbers = np.array([] if len(bad) else found, dtype=np.float64)
+        parsed = [_number(value) for value in values]
+        bad = [row for row, each in enumerate(parsed) if each is None]
+        numbers = np.array([] if len(bad) else parsed, dtype=np.float64)
     if len(bad):
         value = values[bad[0]]
         shown = value.item() if isinstance(value, np.generic) else value

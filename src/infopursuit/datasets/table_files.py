@@ -137,13 +137,13 @@ def read_table(path: Path) -> TableFile:
             raise InputError(f"{path}: not a readable Parquet file ({error})") from error
         names = values.column_names
     else:
-        found = read_csv_table(path, expected=EXPECTED)
-        names = found.names
+        table = read_csv_table(path, expected=EXPECTED)
+        names = table.names
         cells = [
-            [None if row[place].strip() in GAPS else row[place].strip() for row in found.rows]
+            [None if row[place].strip() in GAPS else row[place].strip() for row in table.rows]
             for place in range(len(names))
         ]
-        typed = [_typed(column, found.decimal_comma) for column in cells]
+        typed = [_typed(column, table.decimal_comma) for column in cells]
         values = pa.Table.from_arrays(typed, names=names)
         written = pa.Table.from_arrays([pa.array(each, pa.string()) for each in cells], names=names)
     twice = [name for name in names if names.count(name) > 1]
@@ -168,8 +168,8 @@ def given_rows(path: Path, wanted: Wanted) -> Given:
                 f"{path}: {len(columns)} columns; the model was fitted on {wanted.width} without "
                 "names"
             )
-    found = [table.place(name) for name in columns]
-    not_needed = [name for name in table.names if name not in {*found, label}]
+    places = [table.place(name) for name in columns]
+    not_needed = [name for name in table.names if name not in {*places, label}]
     named_by = next(
         (name for name in not_needed if name == wanted.named_by),
         next((name for name in not_needed if table.names_rows(name)), None),
@@ -180,7 +180,7 @@ def given_rows(path: Path, wanted: Wanted) -> Given:
     names = [f"row {row}" for row in range(len(table.values))]
     if named_by is not None:
         names = [text or name for text, name in zip(table.texts(named_by), names, strict=True)]
-    values = table.values.select(found).rename_columns(list(columns))
+    values = table.values.select(places).rename_columns(list(columns))
     classes, marks = None if label is None else table.texts(label), table.marks(label)
     return Given(str(path), names, classes, rows=values, marks=marks)
 

@@ -80,7 +80,7 @@ def worth_answering(
         gain = torch.where(was_asked, rolled.values[:, :, 0].clamp(min=0), 0)
         gains.append(torch.zeros_like(block).scatter_(1, rolled.order, gain))
     worth = torch.cat(gains).double().cpu().numpy()
-    asked = int((worth > 0).sum())
+    count = int((worth > 0).sum())
     if unsure:
         upper = rule.thresholds if rule.upper is None else rule.upper
         beyond = torch.maximum(rule.thresholds - scores, scores - upper).clamp(min=0)
@@ -90,7 +90,7 @@ def worth_answering(
     else:  # exponential clocks: the first to ring is drawn in proportion to its rate
         clocks = np.random.default_rng(seed).exponential(size=worth.shape)
         worth /= clocks
-    order = np.argsort(-worth, axis=None, kind="stable")[: min(MOST, asked)]
+    order = np.argsort(-worth, axis=None, kind="stable")[: min(MOST, count)]
     return [Cell(*divmod(int(place), worth.shape[1])) for place in order]
 
 
@@ -126,8 +126,8 @@ class Annotating:
 
     def answers(self) -> list[str | None]:
         """Return the answers so far, None for none."""
-        found = [self.said.get(each.key) for each in self.asked]
-        return [None if row is None else row.answer for row in found]
+        rows = [self.said.get(each.key) for each in self.asked]
+        return [None if row is None else row.answer for row in rows]
 
     def answer(self, place: int, answer: str) -> None:
         """Take an answer and save it in the file; an earlier answer to the same is replaced.
@@ -136,9 +136,9 @@ class Annotating:
         saved an older copy of it), that is written again.
         """
         row = self.asked[place]._replace(answer=answer)
-        given = {**self.given, row.key: row}
-        self.said = self._by_key(add_annotations(self.path, given.values(), row))
-        self.given = given
+        rows = {**self.given, row.key: row}
+        self.said = self._by_key(add_annotations(self.path, rows.values(), row))
+        self.given = rows
 
     def picture(self, place: int) -> str:
         """Return the picture of a question as a data address."""

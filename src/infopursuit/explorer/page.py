@@ -118,8 +118,8 @@ def _add(name: str, parts: dict[str, str]) -> None:
         _add(module, parts)
     body = EXPORT.sub("", IMPORT.sub(_from_scope, source))
     if name != ENTRY:
-        given = ", ".join(EXPORT.findall(source))
-        body = f"const {_scope(name)} = (() => {{\n{body}\nreturn {{ {given} }};\n}})();"
+        names = ", ".join(EXPORT.findall(source))
+        body = f"const {_scope(name)} = (() => {{\n{body}\nreturn {{ {names} }};\n}})();"
     parts[name] = f"// {name}\n{body}"
 
 

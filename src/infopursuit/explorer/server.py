@@ -241,8 +241,8 @@ def server(
         request: Request, known: Texts = (), among: Texts = ()
     ) -> Predictions:
         body = await sent_picture(request)
-        said = await _in_turn(thread, predicted, model, body, known, among)
-        return Predictions(predictions={content.model.name: said})
+        answer = await _in_turn(thread, predicted, model, body, known, among)
+        return Predictions(predictions={content.model.name: answer})
 
     @app.post("/api/steps", response_model=Steps)
     async def post_histories(asked: Histories) -> Response:
@@ -316,13 +316,13 @@ def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExe
 
     @app.get(ANNOTATIONS + "/{place}")
     async def get_question(place: int) -> AskedOfPicture:
-        asked = annotating.asked[checked(place)]
+        row = annotating.asked[checked(place)]
         try:
             picture = await _in_turn(thread, annotating.picture, place)
         except UnreadableError as error:
-            raise HTTPException(409, f"{asked.image} cannot be read any more: {error}.") from error
+            raise HTTPException(409, f"{row.image} cannot be read any more: {error}.") from error
         question = annotating.questions[place]
-        return AskedOfPicture(question=question, image=asked.image, picture=picture)
+        return AskedOfPicture(question=question, image=row.image, picture=picture)
 
     @app.post(ANNOTATIONS)
     async def post_answer(given: GivenAnswer) -> Annotations:

@@ -120,11 +120,11 @@ def read_numbers(cells: Sequence[str], where: Where, commas: bool) -> Numbers | 
             raise InputError(
                 f"{where(row)}: {cell!r} may be of thousands or have decimals; expected 1500 or 1.5"
             )
-        found = _ends(cell) if cell else None
-        if found is None:
+        parsed = _ends(cell) if cell else None
+        if parsed is None:
             odd += [row] if cell else []
             continue
-        ends[row], unit = found
+        ends[row], unit = parsed
         if not (ends[row, :-1] <= ends[row, 1:]).all():
             raise InputError(f"{where(row)}: {cell!r}; expected low-high")
         if unit:
@@ -224,24 +224,24 @@ def read_states(cells: Sequence[str], where: Where) -> States | None:
 def _shares(cell: str, where: str) -> dict[str, float]:
     """Return how often each state of a cell occurs; states without a share have what is left."""
     parts = [part.strip() for part in cell.split("|") if part.strip()]
-    said = {part: match for part in parts if (match := SHARE.fullmatch(part))}
-    given = {part: _value(match[2]) / (100 if match[3] else 1) for part, match in said.items()}
-    numbered = {part for part, match in said.items() if re.fullmatch(NUMBER, match[1])}
-    if numbered and (len(parts) == 1 or len(numbered) < len(parts) or sum(given.values()) > 1.001):
+    matches = {part: match for part in parts if (match := SHARE.fullmatch(part))}
+    shares = {part: _value(match[2]) / (100 if match[3] else 1) for part, match in matches.items()}
+    numbered = {part for part, match in matches.items() if re.fullmatch(NUMBER, match[1])}
+    if numbered and (len(parts) == 1 or len(numbered) < len(parts) or sum(shares.values()) > 1.001):
         for part in numbered:  # 2:1 is a ratio; 4:0.9|5:0.1 are the states 4 and 5
-            del given[part]
-    if wrong := next((part for part, share in given.items() if share > 1), None):
+            del shares[part]
+    if wrong := next((part for part, share in shares.items() if share > 1), None):
         expected = "expected a share after ':', from 0 to 1 or 0 to 100 %"
         raise InputError(f"{where}: {wrong!r}; {expected}")
-    free, left = [part for part in parts if part not in given], max(1 - sum(given.values()), 0)
-    found = {said[part][1]: share for part, share in given.items()}
-    found |= {part: left / len(free) for part in free}
-    if not 0 < sum(found.values()) <= 1.001:  # shares are rounded
+    free, left = [part for part in parts if part not in shares], max(1 - sum(shares.values()), 0)
+    rates = {matches[part][1]: share for part, share in shares.items()}
+    rates |= {part: left / len(free) for part in free}
+    if not 0 < sum(rates.values()) <= 1.001:  # shares are rounded
         raise InputError(
-            f"{where}: the frequencies of {cell!r} sum to {sum(found.values()):.3g}; expected more "
+            f"{where}: the frequencies of {cell!r} sum to {sum(rates.values()):.3g}; expected more "
             "than 0 and at most 1"
         )
-    return found
+    return rates
 
 
 def _tell_slips(

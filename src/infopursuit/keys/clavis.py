@@ -93,16 +93,16 @@ def _read(content: dict[str, Any], path: Path) -> Key:
         add(taxon, [])
     left_out = sum("logicalPremise" in each for each in content["characters"])
     if left_out:
-        asked = "character is asked whatever its premise says"
-        asked = asked if left_out == 1 else "characters are asked whatever their premises say"
-        logger.warning("%s: %d %s", path, left_out, asked)
-    said: dict[str, list[dict[str, Any]]] = {}
+        message = "character is asked whatever its premise says"
+        message = message if left_out == 1 else "characters are asked whatever their premises say"
+        logger.warning("%s: %d %s", path, left_out, message)
+    groups: dict[str, list[dict[str, Any]]] = {}
     for statement in content["statements"]:
-        said.setdefault(statement["character"], []).append(statement)
+        groups.setdefault(statement["character"], []).append(statement)
     characters: list[Character] = []
     for each in content["characters"]:
         # What a taxon says itself comes after what the taxa above it say.
-        statements = sorted(said.get(each["id"], []), key=lambda one: -len(within[one["taxon"]]))
+        statements = sorted(groups.get(each["id"], []), key=lambda one: -len(within[one["taxon"]]))
         characters += _characters(each, statements, within, len(classes), language, path)
     return Key(_text(content["title"], language), tuple(classes), tuple(characters), pictures)
 

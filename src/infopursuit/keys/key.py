@@ -145,8 +145,8 @@ class Character:
             return f"{name}?"
         if self.ranges is not None:
             return f"{name} {self.states[state]}?"
-        asked = self.name.endswith("?")  # What does it look like? A frog?
-        return f"{name}{'?' if asked else ':'} {self.states[state].rstrip('?')}?"
+        asks = self.name.endswith("?")  # What does it look like? A frog?
+        return f"{name}{'?' if asks else ':'} {self.states[state].rstrip('?')}?"
 
 
 class Question(NamedTuple):
@@ -208,8 +208,8 @@ def _share_above(
 
 def yes_or_no(states: Sequence[str]) -> tuple[str, ...]:
     """Return yes and no for states that begin so, `Yes, it has scales`; others as they are."""
-    said = tuple(ANSWERS.get(alike(re.split(r"[,.;:(]", each, maxsplit=1)[0])) for each in states)
-    return tuple(map(str, said)) if None not in said and len(set(said)) == len(said) else (*states,)
+    words = tuple(ANSWERS.get(alike(re.split(r"[,.;:(]", each, maxsplit=1)[0])) for each in states)
+    return tuple(map(str, words)) if len(set(words) - {None}) == len(words) else (*states,)
 
 
 def check_states(name: str, count: int, where: object) -> None:
@@ -227,8 +227,8 @@ def checked(key: Key, where: object) -> Key:
         InputError: it has fewer than two classes, a class twice, or nothing tells them apart.
     """
     if len(key.classes) < 2:
-        found = counted(len(key.classes), "class")
-        raise InputError(f"{where}: {found}; expected at least two")
+        number = counted(len(key.classes), "class")
+        raise InputError(f"{where}: {number}; expected at least two")
     if name := _twice(key.classes):
         raise InputError(f"{where}: the class {name!r} is there twice")
     if not key.questions:
@@ -306,8 +306,8 @@ def _picture(table: Path, cell: str, where: str) -> Path:
     """Return the file of a picture, which has to be in the folder of the table."""
     try:
         folder = table.parent.resolve()
-        found = (folder / cell).resolve()
-        inside = found.is_relative_to(folder)
+        file = (folder / cell).resolve()
+        inside = file.is_relative_to(folder)
     except (OSError, ValueError, RuntimeError):  # no file can have this name, or links in a ring
         inside = False
     if not inside:

@@ -62,11 +62,11 @@ def key_model(key: Key, reliability: float = OF_A_PERSON) -> Pursuit:
     rates = np.full((rule.levels, len(cuts), len(key.classes)), NEVER)
     for query, each in enumerate(characters):
         shares = each.choices
-        said = known_rates(shares, reliability, None, shares.shape[1] - 1)
+        known = known_rates(shares, reliability, None, shares.shape[1] - 1)
         if each.in_degrees:
-            said = said @ OF_DEGREES
+            known = known @ OF_DEGREES
         levels = rule.levels_of(query)
-        rates[levels, query] = (said / said.sum(axis=1, keepdims=True) * (1 - UNSURE)).T
+        rates[levels, query] = (known / known.sum(axis=1, keepdims=True) * (1 - UNSURE)).T
     rates[rule.levels // 2] = UNSURE
     count = len(key.classes)
     table = AnswerTable(

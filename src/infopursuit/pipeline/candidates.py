@@ -37,7 +37,7 @@ def candidate_texts(
     universe = TextTable.from_parquet(paths.UNIVERSE, scratch)
     assert universe.sources is not None
     own = {f"dictionary/{dataset}", f"list/{dataset}", "kept"}
-    given = [
+    own_texts = [
         text
         for text, sources in zip(universe.texts, universe.sources.to_pylist(), strict=True)
         if own & set(sources.split(","))
@@ -47,6 +47,6 @@ def candidate_texts(
     rows = UnitMatrix(train.embeddings, "images")
     data = InMemorySet(rows, torch.from_numpy(labels), None, classes)
     on_images = TextsOnImages(TextSource(universe), data, None)
-    found = on_images.candidate_rows(most, Wishes(k, keep=given), 0)
-    chosen = {*given, *universe.named(found)}  # those given include equals of one another
+    candidates = on_images.candidate_rows(most, Wishes(k, keep=own_texts), 0)
+    chosen = {*own_texts, *universe.named(candidates)}  # those given include equals of one another
     return [text for text in universe.texts if text in chosen]

@@ -83,11 +83,11 @@ def check(params_file: str | Path = "params.yaml", ask_server: bool = True) -> i
         look("clip", _clip_width, params.clip)
     look("universe.control_words", read_text_list, params.universe.control_words)
     captions = any(has_captions(path) for path in queries.corpora.values())
-    asked = [*queries.dictionaries.values(), *(each.knowledge for each in datasets.values())]
+    files = [*queries.dictionaries.values(), *(each.knowledge for each in datasets.values())]
     if captions:
         look("queries.prompt", load_template, queries.prompt, ["caption"], ["max_concepts"])
     model = None
-    if captions or any(is_prompt(path) for path in asked):
+    if captions or any(is_prompt(path) for path in files):
         model = look("language_model", _language_model, params.language_model, params.compute)
     record = model if isinstance(model, RecordedAnswers) else None
     if ask_server and isinstance(model, OpenAIServer):

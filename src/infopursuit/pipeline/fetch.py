@@ -113,35 +113,35 @@ def _check_disks(needed: list[Needed]) -> None:
 def _needed(params: Params, mistakes: list[str]) -> Iterator[Needed]:
     def find(key: str, look: Callable[[], Needed | None]) -> Iterator[Needed]:
         try:
-            found = look()
+            needed = look()
         except InputError as error:
             mistakes.append(f"{key}: {error}")
         else:
-            yield from [] if found is None else [found]
+            yield from [] if needed is None else [needed]
 
     yield from find("clip", partial(_clip, params.clip))
-    asked = [*params.queries.dictionaries.values()]
+    files = [*params.queries.dictionaries.values()]
     for name, each in params.datasets.items():
-        asked.append(each.knowledge)
+        files.append(each.knowledge)
         key = f"datasets.{name}.images"
         yield from find(key, partial(_images, key, Path(each.images), each.classes))
     captions = [path for path in params.queries.corpora.values() if has_captions(path)]
     for name, path in params.queries.corpora.items():
         yield from find(key := f"queries.corpora.{name}", partial(_captions, key, Path(path)))
     model, vllm = params.language_model, params.language_model.vllm
-    if model.backend == "vllm" and vllm.revision and (captions or any(map(is_prompt, asked))):
+    if model.backend == "vllm" and vllm.revision and (captions or any(map(is_prompt, files))):
         key = "language_model.vllm.model"
-        wanted = {"repo_id": vllm.model, "revision": vllm.revision, "ignore_patterns": NOT_READ}
-        yield from find(key, partial(_of_hub, key, wanted))
+        repository = {"repo_id": vllm.model, "revision": vllm.revision, "ignore_patterns": NOT_READ}
+        yield from find(key, partial(_of_hub, key, repository))
 
 
 def _clip(path: str) -> Needed | None:
     if Path(path).suffix not in PINS:
         return None
     pinned = read_settings(path, HubWeights)
-    wanted = {"repo_id": pinned.hub, "revision": pinned.revision}
+    repository = {"repo_id": pinned.hub, "revision": pinned.revision}
     get = partial(find_clip_files, path)
-    return _of_hub("clip", wanted, get, lambda: ["*.json", pinned.weights])
+    return _of_hub("clip", repository, get, lambda: ["*.json", pinned.weights])
 
 
 def _images(key: str, path: Path, classes: str) -> Needed | None:
@@ -152,9 +152,9 @@ def _images(key: str, path: Path, classes: str) -> Needed | None:
     pinned = read_pinned_dataset(path)
     get = partial(_open, path, classes)
     if isinstance(pinned, HubDataset):
-        wanted = {"repo_id": pinned.hub, "repo_type": "dataset", "revision": pinned.revision}
-        found = _of_hub(key, wanted, get, lambda: hub_patterns(hub_files(pinned)))
-        return found._replace(size=COPIES * (found.size or 0))
+        repository = {"repo_id": pinned.hub, "repo_type": "dataset", "revision": pinned.revision}
+        needed = _of_hub(key, repository, get, lambda: hub_patterns(hub_files(pinned)))
+        return needed._replace(size=COPIES * (needed.size or 0))
     if isinstance(pinned, TorchvisionDataset):
         return Needed(key, f"torchvision's {pinned.torchvision}", None, Path(pinned.root), "", get)
     get()  # nothing to fetch; the line says what is missing
@@ -197,21 +197,21 @@ def _coco(path: Path) -> None:
 
 def _of_hub(
     key: str,
-    wanted: dict[str, Any],
+    repository: dict[str, Any],
     get: Callable[[], Any] | None = None,
     files: Callable[[], list[str] | None] = lambda: None,
 ) -> Needed:
     """Return a repository, as far as it is needed.
 
     Args:
-        wanted: arguments of `snapshot_download`.
+        repository: arguments of `snapshot_download`.
         get: fetches it in another way.
         files: gives the patterns of its files that are needed, None for all.
     """
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.constants import HF_HOME
 
-    name, which = wanted["repo_id"], {"repo_type": "model", **wanted}
+    name, which = repository["repo_id"], {"repo_type": "model", **repository}
     page = f"https://huggingface.co/{'datasets/' * (which['repo_type'] == 'dataset')}{name}"
     try:
         which["allow_patterns"] = files()
@@ -223,7 +223,7 @@ def _of_hub(
         ) from error
     size = sum(each.file_size or 0 for each in listed if each.will_download)
     card = about.card_data or {}
-    said = str(card.get("license_name") or card.get("license") or f"see {page}")
-    licence = f"{said}, to be accepted at {page}" if about.gated else said
+    terms = str(card.get("license_name") or card.get("license") or f"see {page}")
+    licence = f"{terms}, to be accepted at {page}" if about.gated else terms
     get = get or partial(snapshot_download, **which)
     return Needed(key, name, size, Path(HF_HOME), licence, get)

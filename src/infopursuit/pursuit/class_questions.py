@@ -43,7 +43,7 @@ def questions_for(
     ranked = sorted(
         zip(texts, (after - before)[:, y].tolist(), strict=True), key=lambda each: -each[1]
     )
-    told = dict(zip(texts, _told(pursuit, claims, y), strict=True))
+    gain_of = dict(zip(texts, _told(pursuit, claims, y), strict=True))
     other = []
     if table is not None:
         known = table.for_classes_and_texts([pursuit.class_names[y]], queries)[0]
@@ -55,7 +55,7 @@ def questions_for(
         ]
         other = sorted(set(ranked) - set(supported), key=lambda each: (-abs(each[1]), each[0]))
         ranked = supported
-    speaking = sorted((each for each in ranked if each[1] > 0), key=lambda each: -told[each[0]])
+    speaking = sorted((each for each in ranked if each[1] > 0), key=lambda each: -gain_of[each[0]])
     evidence = {
         "for": speaking[:count],
         "against": [each for each in ranked[::-1] if each[1] < 0][:count],
@@ -76,7 +76,7 @@ def _told(pursuit: Pursuit, claims: Sequence[Claim], y: int) -> list[float]:
         return [0.0] * len(claims)
     rates = table.log_likelihood.exp()
     overall = (rates @ table.log_prior.exp()).log()
-    told = rates[:, :, y] * (table.log_likelihood[:, :, y] - overall)
+    gain = rates[:, :, y] * (table.log_likelihood[:, :, y] - overall)
     if not pursuit.words:
-        told = told.sum(dim=0).expand(table.levels, -1)
-    return [float(told[table.level_of(torch.tensor(answer)), query]) for query, answer, _ in claims]
+        gain = gain.sum(dim=0).expand(table.levels, -1)
+    return [float(gain[table.level_of(torch.tensor(answer)), query]) for query, answer, _ in claims]

@@ -42,16 +42,16 @@ def converse(
     write(answerer.opening(dialogue))
     while True:
         now = dialogue.explanation(stop)
-        wanted = dialogue.next_question()
-        if now.ended != "unfinished" or wanted is None:
+        question = dialogue.next_question()
+        if now.ended != "unfinished" or question is None:
             return now
         belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
-        write(f"[{belief}] {len(now.steps) + 1}. {one_line(pursuit.question(wanted))} ")
-        if dialogue.hands_over and dialogue.answers_itself(wanted):
+        write(f"[{belief}] {len(now.steps) + 1}. {one_line(pursuit.question(question))} ")
+        if dialogue.hands_over and dialogue.answers_itself(question):
             query, own = dialogue.step()
-            said = pursuit.word(pursuit.number(query), own) or in_words(own)
-            write(f"{said} (the {pursuit.noun})\n")
-        elif (shown := answerer.answer(dialogue, wanted)) is None:
+            word = pursuit.word(pursuit.number(query), own) or in_words(own)
+            write(f"{word} (the {pursuit.noun})\n")
+        elif (shown := answerer.answer(dialogue, question)) is None:
             return now
         else:
             write(shown)

@@ -240,14 +240,14 @@ class Dialogue:
         self._asked.append(_Asked(query, answer, best, chosen, given))
 
     def _number(self, question: str | None) -> int:
-        wanted = self.next_question() if question is None else question
-        if wanted is None:
+        text = self.next_question() if question is None else question
+        if text is None:
             raise InputError(f"all {len(self._asked)} questions have been asked")
-        query = self.pursuit.number(wanted)
+        query = self.pursuit.number(text)
         if query in (each.query for each in self._asked):
-            raise InputError(f"{wanted!r} has been asked already; expected another question")
+            raise InputError(f"{text!r} has been asked already; expected another question")
         if query in self.known:
-            raise InputError(f"{wanted!r} is known already; expected another question")
+            raise InputError(f"{text!r} is known already; expected another question")
         return query
 
     def _histories(self) -> tuple[Float[Tensor, "t k"], Float[Tensor, "t k"]]:

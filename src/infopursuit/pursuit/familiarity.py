@@ -54,8 +54,8 @@ class Familiarity:
         return self._likelihood(self.held_out).sort().values
 
     def _likelihood(self, answers: Tensor) -> Tensor:
-        asked = torch.ones_like(answers)
-        return (self.table.evidence(answers, asked) - self.table.log_prior).amax(dim=1)
+        mask = torch.ones_like(answers)
+        return (self.table.evidence(answers, mask) - self.table.log_prior).amax(dim=1)
 
     def select(self, columns: Int[Tensor, " m"]) -> Familiarity:
         """Return the same for m of the queries."""

@@ -21,7 +21,7 @@ def known_in_words(pursuit: Pursuit, texts: Sequence[str]) -> dict[str, Any]:
     Raises:
         InputError: a text is not of this form, or a question is given twice.
     """
-    given: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for text in texts:
         places = [place for place, letter in enumerate(text[:LONGEST]) if letter == "="]
         splits = [(text[:place], text[place + 1 :]) for place in places[:MOST]]
@@ -29,12 +29,12 @@ def known_in_words(pursuit: Pursuit, texts: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"{text!r}; expected QUESTION=ANSWER")
         named = (each for each in splits if pursuit.find(each[0]) is not None)
         question, answer = next(named, splits[0])
-        if question in given:
+        if question in answers:
             raise InputError(f"{question!r} is known twice; expected it once")
-        said = answer.strip()
-        soft = not pursuit.words and NUMBER.fullmatch(said)
-        given[question] = float(said) if soft else said
-    return given
+        word = answer.strip()
+        soft = not pursuit.words and NUMBER.fullmatch(word)
+        answers[question] = float(word) if soft else word
+    return answers
 
 
 def classes_in_words(pursuit: Pursuit, texts: Sequence[str]) -> list[str] | None:

@@ -58,25 +58,25 @@ def _help(dialogue: Dialogue) -> str:
 
 
 def _obeyed(dialogue: Dialogue, line: str) -> str:
-    said = line.lower()
-    if not said and dialogue.image_answers is not None:
+    command = line.lower()
+    if not command and dialogue.image_answers is not None:
         dialogue.step()
-    elif said in ("u", "undo"):
+    elif command in ("u", "undo"):
         if not dialogue.explanation().steps:
             return "nothing has been asked yet\n"
         dialogue.undo()
-    elif said in ("w", "why"):
+    elif command in ("w", "why"):
         return "".join(
             f"   {each.value:.3f}  {one_line(dialogue.pursuit.question(each.query))}\n"
             for each in dialogue.candidates()
         )
-    elif dialogue.pursuit.words and said != "?":
+    elif dialogue.pursuit.words and command != "?":
         try:  # one of the values as it is written, or a number
             dialogue.answer(line)
         except InputError as error:
             return f"{error}\n"
-    elif said in SAID:
-        dialogue.answer(SAID[said])
+    elif command in SAID:
+        dialogue.answer(SAID[command])
     else:
-        return f"{said!r}: {_help(dialogue)}\n"
+        return f"{command!r}: {_help(dialogue)}\n"
     return ""

@@ -150,9 +150,9 @@ class Asking:
         if forced is not None:
             queries = torch.where(self.asked[:rows, forced], queries, forced)
         self.asked[:rows].scatter_(1, queries.unsqueeze(1), True)
-        given = self.answers[:rows].gather(1, queries.unsqueeze(1)).squeeze(1)
-        self.histories.add(queries, given)
-        return queries, given, outputs
+        answers = self.answers[:rows].gather(1, queries.unsqueeze(1)).squeeze(1)
+        self.histories.add(queries, answers)
+        return queries, answers, outputs
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
         """Go on with these images alone."""
@@ -259,17 +259,17 @@ def _roll_out(
         if not rows:
             posteriors.append(posteriors[-1])
             continue
-        queries, given, outputs = asking.ask(rows, first if step == 0 else None)
+        queries, answered, outputs = asking.ask(rows, first if step == 0 else None)
         order[:rows, step] = queries
-        histories.add(queries, given)
+        histories.add(queries, answered)
         after = histories.outputs(rows).softmax(dim=1)
         posteriors.append(after if rows == count else torch.cat([after, posteriors[-1][rows:]]))
         if best:
             top = ranked(outputs, querier.rounding, best)
             meant = querier.values(outputs).masked_fill(outputs == -torch.inf, -torch.inf)
             places[:rows, step], values[:rows, step] = top, meant.gather(1, top)
-    given = answers.gather(1, order.clamp_min(0)).masked_fill(order < 0, torch.nan)
-    return RollOut(order, given, torch.stack(posteriors, dim=1), places, values)
+    answered = answers.gather(1, order.clamp_min(0)).masked_fill(order < 0, torch.nan)
+    return RollOut(order, answered, torch.stack(posteriors, dim=1), places, values)
 
 
 @torch.no_grad()

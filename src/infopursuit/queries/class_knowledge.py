@@ -137,19 +137,19 @@ def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Unusable:
 
 def _lines(text: str) -> list[tuple[str, str]]:
     """Return the labels of an answer, in order, each with what follows it: numbers, we hope."""
-    found: list[tuple[str, str]] = []
+    lines: list[tuple[str, str]] = []
     open_ = False
     for line in _SECOND.sub("\n", text).splitlines():
         label = _LABEL.match(line)
         if label is not None:
-            found.append((label[1].lower(), label[2]))
+            lines.append((label[1].lower(), label[2]))
             open_ = True
         elif open_ and line.strip():
             # Numbers in a list below their label; the first other line is a remark.
             open_ = _numbers(line) is not None
             if open_:
-                found[-1] = found[-1][0], f"{found[-1][1]} {line.strip(' -')}"
-    return found
+                lines[-1] = lines[-1][0], f"{lines[-1][1]} {line.strip(' -')}"
+    return lines
 
 
 def _numbers(line: str) -> list[int] | None:
@@ -202,10 +202,10 @@ def ask_knowledge(
     few = model.identity is None or len(prompts) < FIRST
     unusable: list[Answer] = []
     for attempt, drawn in enumerate(attempts(model, sampling, longest)):
-        asked, waiting, unusable = waiting, [], []
+        asking, waiting, unusable = waiting, [], []
         # On a cluster each part would take a start of its own.
         alone = FIRST if attempt == 0 and not few and workers is None else 0
-        for part in filter(None, (asked[:alone], asked[alone:])):
+        for part in filter(None, (asking[:alone], asking[alone:])):
             answers = answer_prompts(
                 model, [prompts[each] for each in part], drawn, kept_in, workers
             )
@@ -223,12 +223,12 @@ def ask_knowledge(
                 cells = np.full(len(others), NOT_TRUE, np.float32)
                 cells[known.true] = TRUE
                 cells[known.sometimes] = SOMETIMES
-                wanted = np.array(asked_columns) >= 0
-                values[row, np.array(asked_columns)[wanted]] = cells[wanted]
+                inside = np.array(asked_columns) >= 0
+                values[row, np.array(asked_columns)[inside]] = cells[inside]
             if len(part) == alone == len(waiting):
                 raise _of_no_use(unusable, alone, rejected)
-        if not few and attempt == 0 and 2 * len(waiting) > len(asked):
-            raise _of_no_use(unusable, len(asked), rejected)
+        if not few and attempt == 0 and 2 * len(waiting) > len(asking):
+            raise _of_no_use(unusable, len(asking), rejected)
         if not waiting:
             break
     if waiting and len(waiting) == len(prompts):

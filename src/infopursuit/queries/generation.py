@@ -83,10 +83,10 @@ def answer_prompts(
     """
     distinct = list(dict.fromkeys(prompts))
     answers: dict[Prompt, Answer] = {}
-    kept = None
+    cache = None
     if model.identity is not None:
-        kept = KeptAnswers(kept_in, {"model": dict(model.identity), "sampling": asdict(sampling)})
-        answers = kept.load(distinct)
+        cache = KeptAnswers(kept_in, {"model": dict(model.identity), "sampling": asdict(sampling)})
+        answers = cache.load(distinct)
         if answers:
             logger.info("%d of %d answers were kept earlier", len(answers), len(distinct))
     missing = [prompt for prompt in distinct if prompt not in answers]
@@ -99,8 +99,8 @@ def answer_prompts(
                 raise InputError(
                     f"the language model gave {len(given)} answers to {len(some)} prompts"
                 )
-            if kept is not None:
-                kept.add(some, given)
+            if cache is not None:
+                cache.add(some, given)
             answers.update(zip(some, given, strict=True))
             progress.update(len(some))
     return [answers[prompt] for prompt in prompts]

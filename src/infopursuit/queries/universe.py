@@ -57,12 +57,12 @@ def build_universe(
         dropped, merged_spellings and texts.
     """
     filters = _filters(settings, banned, class_names)
-    given = {f"dictionary/{name}": texts for name, texts in dictionaries.items()}
-    given |= {f"list/{name}": texts for name, texts in (lists or {}).items()}
-    given |= {"kept": keep} if keep else {}
-    tables = [pa.table({"text": pa.array(texts, pa.string())}) for texts in given.values()]
+    texts_of = {f"dictionary/{name}": texts for name, texts in dictionaries.items()}
+    texts_of |= {f"list/{name}": texts for name, texts in (lists or {}).items()}
+    texts_of |= {"kept": keep} if keep else {}
+    tables = [pa.table({"text": pa.array(texts, pa.string())}) for texts in texts_of.values()]
     tables += corpora.values()
-    names = [*given, *(f"corpus/{name}" for name in corpora)]
+    names = [*texts_of, *(f"corpus/{name}" for name in corpora)]
 
     reasons = [pl.when(broken).then(pl.lit(name)) for name, broken in filters.items()]
     numbers, texts = _spellings([table.column("text") for table in tables])
@@ -76,14 +76,14 @@ def build_universe(
         rows.group_by("spelling")
         .agg(pl.col("source").min())
         .sort("spelling")
-        .with_columns(texts, _keys(texts), given=pl.col("source") < len(given))
+        .with_columns(texts, _keys(texts), given=pl.col("source") < len(texts_of))
         .with_columns(reason=pl.coalesce(reasons))
     )
     fits = pl.col("reason").is_null() | (pl.col("given") & (pl.col("reason") != BANNED))
-    kept = spellings.filter(fits).with_columns(owner=pl.col("spelling").first().over("key"))
+    fitting = spellings.filter(fits).with_columns(owner=pl.col("spelling").first().over("key"))
     dropped = spellings.filter(~fits)
-    owners = kept.filter(pl.col("owner") == pl.col("spelling")).select("owner", "text")
-    rows = rows.join(kept.select("spelling", "owner"), on="spelling")
+    owners = fitting.filter(pl.col("owner") == pl.col("spelling")).select("owner", "text")
+    rows = rows.join(fitting.select("spelling", "owner"), on="spelling")
     labels = pl.Series(names, dtype=pl.String)
     sources = _lists(rows, "source").with_columns(
         pl.col("source").list.eval(pl.element().replace_strict(range(len(names)), labels))
@@ -111,8 +111,8 @@ def build_universe(
             "rows": {name: len(table) for name, table in zip(names, tables, strict=True)},
             "distinct_spellings": len(texts),
             "dropped": _tally(dropped, filters),
-            "dictionary_texts_kept_against": _tally(kept, filters),
-            "merged_spellings": len(kept) - len(owners),
+            "dictionary_texts_kept_against": _tally(fitting, filters),
+            "merged_spellings": len(fitting) - len(owners),
             "texts": len(owners),
         },
     )
@@ -203,23 +203,23 @@ def control_texts(words: Sequence[str], universe: Iterable[str]) -> Control:
         merged_spellings (texts that normalise to nothing among them) and texts.
     """
     keys = [normalize(word) for word in words]
-    wanted = set(keys)
-    taken = {key for text in universe if (key := normalize(text)) in wanted}
-    kept: dict[str, str] = {}
+    distinct = set(keys)
+    taken = {key for text in universe if (key := normalize(text)) in distinct}
+    texts: dict[str, str] = {}
     for word, key in zip(words, keys, strict=True):
         if key and key not in taken:
-            kept.setdefault(key, word)
+            texts.setdefault(key, word)
     in_universe = sum(key in taken for key in keys)
     return Control(
         {
-            "text": list(kept.values()),
-            "sources": [[CONTROL] for _ in kept],
-            "caption_ids": [[] for _ in kept],
+            "text": list(texts.values()),
+            "sources": [[CONTROL] for _ in texts],
+            "caption_ids": [[] for _ in texts],
         },
         {
             "words": len(words),
             "in_universe": in_universe,
-            "merged_spellings": len(words) - in_universe - len(kept),
-            "texts": len(kept),
+            "merged_spellings": len(words) - in_universe - len(texts),
+            "texts": len(texts),
         },
     )

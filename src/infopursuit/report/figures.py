@@ -155,8 +155,8 @@ def _draw(
     questions = [BEFORE]
     for run, step in zip(runs, last, strict=True):
         alone = len(run) == 1
-        asked = step.question if alone else changed_little(explanation, run)
-        questions.append(_wrapped(asked))
+        question = step.question if alone else changed_little(explanation, run)
+        questions.append(_wrapped(question))
     alone = [step if len(run) == 1 else None for run, step in zip(runs, last, strict=True)]
     facts = _facts(explanation, stop)
     place = _layout(explanation, classes, questions, facts, alone, picture is not None)
@@ -167,7 +167,7 @@ def _draw(
     _side(axes, facts, picture)
     _heads(axes, explanation, classes, place)
     posteriors = [explanation.prior] + [step.posterior for step in last]
-    for row, (asked, posterior) in enumerate(zip(questions, posteriors, strict=True)):
+    for row, (question, posterior) in enumerate(zip(questions, posteriors, strict=True)):
         top, below = place.tops[row : row + 2]
         middle = (top + below) / 2
         axes.plot([place.numbers, place.right], [top, top], color=RULE, linewidth=0.6)
@@ -176,20 +176,20 @@ def _draw(
             number = numbered(runs[row - 1])
             _text(axes, place.numbers + 0.2, middle, number, SMALL, QUIET, ha="right")
             if shown is None:
-                _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
+                _text(axes, place.questions, middle, question, color=QUIET, style="italic")
             else:
-                _text(axes, place.questions, middle, asked)
+                _text(axes, place.questions, middle, question)
                 _answer(axes, place.answers, middle, step)
                 marked = marked_picture(explanation, step, round(PLACE * DPI))
                 if marked is not None:
                     _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
         else:
-            _text(axes, place.questions, middle, asked, color=QUIET, style="italic")
+            _text(axes, place.questions, middle, question, color=QUIET, style="italic")
         # All classes are a whole; some of them are not.
         whole = len(classes) == len(posterior)
         cells = [posterior[index] for index in classes]
-        said = percents(cells) if whole else [percent(each) for each in cells]
-        for column, (probability, number) in enumerate(zip(cells, said, strict=True)):
+        percentages = percents(cells) if whole else [percent(each) for each in cells]
+        for column, (probability, number) in enumerate(zip(cells, percentages, strict=True)):
             _cell(axes, place.cells + column * CELL, top, below - top, probability, number)
     corner, height = (place.cells, place.tops[0]), place.tops[-1] - place.tops[0]
     edge = Rectangle(corner, CELL, height, fill=False, edgecolor=INK, linewidth=1.3, zorder=3)
@@ -205,12 +205,12 @@ def _layout(
     alone: list[Step | None],
     pictured: bool,
 ) -> _Layout:
-    widest = max(_width(line) for asked in questions for line in asked.split("\n"))
-    said = [step.marked for step in alone if step is not None]
-    answer = max([0.5, *(_width(each, SMALL, "bold") + 0.2 for each in said)])
+    widest = max(_width(line) for question in questions for line in question.split("\n"))
+    words = [step.marked for step in alone if step is not None]
+    answer = max([0.5, *(_width(each, SMALL, "bold") + 0.2 for each in words)])
     names = [_class_label(explanation, index) for index in classes]
     lengths = [_width(name, SIZE, "bold") for name in names]
-    lines = max(asked.count("\n") + 1 for asked in questions)
+    lines = max(question.count("\n") + 1 for question in questions)
     numbers = MARGIN + PICTURE + GAP
     questions_at = numbers + 0.3
     answers = questions_at + widest + GAP
@@ -302,15 +302,15 @@ def _answer(axes: Axes, left: float, middle: float, step: Step) -> None:
 
     The value of a column has neither colour: it may speak for a class or against it.
     """
-    said, unsure = step.marked, step.said == "not sure"
+    word, unsure = step.marked, step.said == "not sure"
     yes = step.yes and step.word is None
     color = QUIET if unsure else INK if step.word is not None else YES if yes else NO
-    width, height = _width(said, SMALL, "bold") + 0.16, 0.19
+    width, height = _width(word, SMALL, "bold") + 0.16, 0.19
     corner, round_ = (left + 0.03, middle - height / 2), "round,pad=0,rounding_size=0.06"
     fill = {"facecolor": YES if yes else "white", "edgecolor": color, "linewidth": 1.0}
     axes.add_patch(FancyBboxPatch(corner, width, height, boxstyle=round_, **fill))
     ink = "white" if yes else color
-    _text(axes, left + 0.03 + width / 2, middle, said, SMALL, ink, ha="center", weight="bold")
+    _text(axes, left + 0.03 + width / 2, middle, word, SMALL, ink, ha="center", weight="bold")
 
 
 def _cell(

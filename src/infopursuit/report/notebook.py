@@ -33,18 +33,18 @@ def explanation_html(explanation: Explanation) -> str:
     rows.append(("", escape(BEFORE), "", "", belief(explanation.prior)))
     for run in explanation.folded():
         step = explanation.steps[run[-1]]
-        asked, said, place = escape(step.question), step.marked, ""
+        question, answer, place = escape(step.question), step.marked, ""
         if len(run) > 1:
-            asked, said = _details(explanation, run), ""
+            question, answer = _details(explanation, run), ""
         else:
             place = _place(explanation, step)
-        rows.append((numbered(run), asked, escape(said), place, belief(step.posterior)))
+        rows.append((numbered(run), question, escape(answer), place, belief(step.posterior)))
     body = "".join(
         "<tr>"
-        + "".join(f'<td style="{CELL}">{cell}</td>' for cell in (number, asked, said))
+        + "".join(f'<td style="{CELL}">{cell}</td>' for cell in (number, question, answer))
         + (f'<td style="{CELL}">{place}</td>' if "where" in columns else "")
         + f'<td style="{CELL}">{first}</td></tr>'
-        for number, asked, said, place, first in rows
+        for number, question, answer, place, first in rows
     )
     caption = (
         f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
@@ -63,8 +63,8 @@ def _details(explanation: Explanation, run: list[int]) -> str:
     items = []
     for step in (explanation.steps[number] for number in run):
         belief = ", ".join(leaders(names, step.posterior))
-        said = escape(f"{step.question} {step.said}: {belief}")
-        items.append(f"{said} {_place(explanation, step)}".rstrip())
+        line = escape(f"{step.question} {step.said}: {belief}")
+        items.append(f"{line} {_place(explanation, step)}".rstrip())
     listed = "".join(f"<li>{each}</li>" for each in items)
     summary = escape(changed_little(explanation, run))
     return f'<details><summary>{summary}</summary><ol start="{run[0] + 1}">{listed}</ol></details>'

@@ -120,17 +120,17 @@ class Annotations:
         if not self.rows:
             return self
         place_of = pictures_named({row.image for row in self.rows}, names, foreign=True)
-        kept, lost = list[Annotation](), list[Annotation]()
+        reached, lost = list[Annotation](), list[Annotation]()
         renamed: list[Annotation] = []
         for row in self.rows:
             place = place_of[row.image]
             if place is None or place == SEVERAL:
                 lost.append(row)
                 continue
-            kept.append(row._replace(image=names[place]))
+            reached.append(row._replace(image=names[place]))
             if not is_end(row.image, names[place]):
                 renamed.append(row)
-        if lost and not kept:
+        if lost and not reached:
             raise InputError(
                 f"{self.where}: about none of the images: {len(lost)} annotations, the first of "
                 f"{lost[0].image!r}; expected names such as "
@@ -155,7 +155,7 @@ class Annotations:
                 renamed[0].image,
                 names[place_of[renamed[0].image] or 0],
             )
-        return Annotations(kept, self.where)
+        return Annotations(reached, self.where)
 
     def agreement(self) -> tuple[int, int]:
         """Count the pairs of people who said yes or no of the same, and those who said the same."""
@@ -192,12 +192,12 @@ def add_annotations(path: Path, given: Iterable[Annotation], latest: Annotation)
             write_annotations(path, Annotations(given, str(path)))
             return read_annotations(path)
         table = read_csv_table(path, COLUMNS, EXPECTED)
-        said = _of_table(table)
+        existing = _of_table(table)
         named = Annotation._fields if latest.by or table.has(BY) else COLUMNS
-        there = {row.key for row in said.rows}
+        there = {row.key for row in existing.rows}
         cells = {
             (place, "answer"): latest.answer
-            for place, row in enumerate(said.rows)
+            for place, row in enumerate(existing.rows)
             if row.key == latest.key and row.answer != latest.answer
         }
         more = [

@@ -50,13 +50,13 @@ def questions(queries: Sequence[str], alike: Mapping[str, bool] | None = None) -
             only look like one.
     """
     alike = alike or {}
-    asked = [_compared(each, alike[each]) if each in alike else sentence(each) for each in queries]
-    if None in asked:
-        asked = [
-            _fragment(query) if alike.get(query, True) else said.removeprefix("Does it look ")
-            for query, said in zip(queries, map(str, asked), strict=True)
+    forms = [_compared(each, alike[each]) if each in alike else sentence(each) for each in queries]
+    if None in forms:
+        forms = [
+            _fragment(query) if alike.get(query, True) else text.removeprefix("Does it look ")
+            for query, text in zip(queries, map(str, forms), strict=True)
         ]
-    return tuple(map(str, asked))
+    return tuple(map(str, forms))
 
 
 def question(query: str) -> str:
@@ -84,8 +84,8 @@ def sentence(query: str) -> str | None:
     if query.rstrip(" .").endswith("?"):
         return f"{text}?" if _BEGINS_QUESTION.match(text) else None
     if remark := _REMARK.fullmatch(text):
-        asked = wording.question(remark["text"], "thing").replace("Is it ", "Does it show ", 1)
-        return f"{asked.removesuffix('?')}{remark['remark']}?"
+        form = wording.question(remark["text"], "thing").replace("Is it ", "Does it show ", 1)
+        return f"{form.removesuffix('?')}{remark['remark']}?"
     if not _PHRASE.fullmatch(text):
         return None
     if text.lower().startswith("no ") and sentence(text[len("no ") :]) is not None:
@@ -94,9 +94,9 @@ def sentence(query: str) -> str | None:
         kind = "thing"
     if kind is None:
         return _of_words(text)
-    asked = wording.question(text, kind)
+    form = wording.question(text, kind)
     # A thing may be all of the picture or a part of it: a chimney, which is never what it is.
-    return asked.replace("Is it ", "Does it show ", 1) if kind == "thing" else asked
+    return form.replace("Is it ", "Does it show ", 1) if kind == "thing" else form
 
 
 def _of_words(text: str) -> str | None:

@@ -76,14 +76,14 @@ def class_senses(nouns: Nouns, classes: Sequence[str]) -> list[int | None]:
     def fit(sense: int) -> tuple[bool, int]:
         return is_thing(sense), len(nouns.kinds(sense) & common)
 
-    found: list[int | None] = []
+    chosen: list[int | None] = []
     for senses, cut in zip(whole, parts, strict=True):
         best = [max(senses, key=fit)] if senses else [each for part in cut for each in part[:1]]
         fits = [each for each in best if common <= nouns.kinds(each)]  # of equals the first
         if senses and is_thing(best[0]):
             fits = best
-        found.append(fits[0] if fits else None)
-    return found
+        chosen.append(fits[0] if fits else None)
+    return chosen
 
 
 def _ends(words: Sequence[str]) -> list[Sequence[str]]:
@@ -128,14 +128,14 @@ def _wide_kinds_of_text(text: str) -> set[str]:
     color, person = nouns.senses("visual property")[0], nouns.things("person")[0][0]
     if any(color in nouns.kinds(sense) for sense in nouns.senses(text)):
         return {OTHER}
-    found: set[str] = set()
+    kinds: set[str] = set()
     for form in senses_of(nouns, text):
         senses = [each for each in form if person not in nouns.kinds(each)] or form
-        found |= _wide_kinds(senses[0])
+        kinds |= _wide_kinds(senses[0])
         for sense in senses[1:]:
-            found |= _wide_kinds(sense) - {OTHER}
-    if found:
-        return found
+            kinds |= _wide_kinds(sense) - {OTHER}
+    if kinds:
+        return kinds
     if len(words) > 1 and all(map(nouns.things, words[-2:])):
         return _wide_kinds_of_text(words[-1])
     attributes = set(nouns.senses("attribute"))
@@ -197,7 +197,7 @@ def comparable_texts(classes: Sequence[str], texts: Sequence[str]) -> dict[str, 
     narrow = {kind for kind in common if is_narrow(nouns.kinds(kind))}
     made = not set(common).isdisjoint(wide["artifact"])
     above = {kind for sense in known for kind in nouns.kinds(sense)}
-    found = {}
+    comparable = {}
     for text in texts if narrow else ():
         # Among animals a crane is a bird; among vehicles a wheel is still no bicycle.
         forms = senses_of(nouns, text)
@@ -205,5 +205,5 @@ def comparable_texts(classes: Sequence[str], texts: Sequence[str]) -> dict[str, 
         members = [each for each in senses if not nouns.kinds(each).isdisjoint(narrow)]
         if members:
             kinds = nouns.kinds(members[0])
-            found[text] = members[0] in above or not kinds.isdisjoint(known)
-    return found
+            comparable[text] = members[0] in above or not kinds.isdisjoint(known)
+    return comparable

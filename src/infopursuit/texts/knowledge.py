@@ -119,8 +119,8 @@ def read_knowledge_csv(path: str | Path, content: bytes | None = None) -> Knowle
     classes: dict[str, None] = {}
     for row, (name, *cells) in enumerate(table.rows):
         if not name or name in classes:
-            found = f"{name!r} again" if name else "none"
-            raise InputError(f"{table.where(row)}: expected another class, found {found}")
+            what = f"{name!r} again" if name else "none"
+            raise InputError(f"{table.where(row)}: expected another class, found {what}")
         classes[name] = None
         for column, cell in enumerate(map(str.strip, cells)):
             if cell not in READ:

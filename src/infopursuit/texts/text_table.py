@@ -113,9 +113,9 @@ class TextTable:
         self, queries: Sequence[str], where: str = "queries", distinct: bool = True
     ) -> Int[Tensor, " k"]:
         """Return the rows of queries: of the same spelling, or else of the same normalised one."""
-        wanted = set(queries)
-        row_of = {text: row for row, text in enumerate(self.texts) if text in wanted}
-        spellings = {normalize(query) for query in wanted - row_of.keys()}
+        exact = set(queries)
+        row_of = {text: row for row, text in enumerate(self.texts) if text in exact}
+        spellings = {normalize(query) for query in exact - row_of.keys()}
         row_of_spelling: dict[str, int] = {}
         for row, text in enumerate(self.texts if spellings else ()):
             if (key := normalize(text)) in spellings:
@@ -146,9 +146,9 @@ class TextTable:
     def sources_of(self, texts: Sequence[str]) -> dict[str, str]:
         """Return where each of some texts comes from, in the order of the table."""
         assert self.sources is not None
-        wanted = set(texts)
+        chosen = set(texts)
         pairs = zip(self.texts, self.sources.to_pylist(), strict=True)
-        return {text: source for text, source in pairs if text in wanted}
+        return {text: source for text, source in pairs if text in chosen}
 
     def named(self, rows: Int[Tensor, " m"]) -> list[str]:
         """Return the texts of some rows."""
@@ -218,14 +218,14 @@ def read_texts(path: Path) -> dict[str, str]:
     """
     if path.suffix == ".csv":
         table = read_csv_table(path, ["text"], "expected a table with the column text")
-        wanted = [name for name in ("text", "question") if table.has(name)]
-        cells = zip(*map(table.column, wanted), strict=True)
+        columns = [name for name in ("text", "question") if table.has(name)]
+        cells = zip(*map(table.column, columns), strict=True)
         numbered = zip(table.numbers, cells, strict=True)
         rows = [(row, list(map(str.strip, each))) for row, each in numbered if each[0].strip()]
         for row, (_, *own) in rows:
             if own and own[0] and not own[0].endswith("?"):
-                found = f"{path}: row {row}: the question is {own[0]!r}"
-                raise InputError(f"{found}; expected one that ends with ?")
+                message = f"{path}: row {row}: the question is {own[0]!r}"
+                raise InputError(f"{message}; expected one that ends with ?")
     else:
         lines = read_text(path, "expected a text a line").splitlines()
         rows = [(line, [text.strip()]) for line, text in enumerate(lines, 1) if text.strip()]

@@ -86,8 +86,8 @@ def question(phrase: str, kind: str | None = None) -> str:
 
 def comparison(phrase: str, is_one: bool) -> str:
     """Return a thing as a question about what a picture is of: it is one, or it looks like one."""
-    asked = question(phrase, "thing")
-    return asked if is_one else re.sub("^(Is it|Does it show)", "Does it look like", asked)
+    sentence = question(phrase, "thing")
+    return sentence if is_one else re.sub("^(Is it|Does it show)", "Does it look like", sentence)
 
 
 def turned_round(text: str) -> str | None:

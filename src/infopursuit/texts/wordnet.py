@@ -39,8 +39,8 @@ class Nouns(NamedTuple):
     def senses(self, phrase: str) -> list[int]:
         """Return the sets of a phrase, the most frequent sense first."""
         name = _joined(phrase)
-        found = [self.first[name]] if name in self.first else []
-        return found + [place for _, place in sorted(self.others.get(name, ()))]
+        first = [self.first[name]] if name in self.first else []
+        return first + [place for _, place in sorted(self.others.get(name, ()))]
 
     def is_instance(self, sense: int) -> bool:
         """Whether a sense is an instance of its hypernyms, as proper names are."""
@@ -48,27 +48,27 @@ class Nouns(NamedTuple):
 
     def kinds(self, sense: int) -> set[int]:
         """Return a sense and all that it is a kind of."""
-        found, waiting = {sense}, [sense]
+        senses, waiting = {sense}, [sense]
         while waiting:
             sense = waiting.pop()
             above = self.hypernyms[sense].replace("=", "").split()
-            new = {sense + int(each) for each in above} - found
-            found |= new
+            new = {sense + int(each) for each in above} - senses
+            senses |= new
             waiting += new
-        return found
+        return senses
 
     def things(self, phrase: str) -> list[list[int]]:
         """Return the senses of a phrase that are physical things, and those of its singular.
 
         Those of its plural if there are no others: one binocular is binoculars.
         """
-        found: list[list[int]] = []
+        forms: list[list[int]] = []
         physical = self.first["physicalentity"]
         for form in number_forms(phrase):
             things = [sense for sense in self.senses(form) if physical in self.kinds(sense)]
-            if things and (not found or len(form) < len(phrase)):
-                found.append(things)
-        return found
+            if things and (not forms or len(form) < len(phrase)):
+                forms.append(things)
+        return forms
 
 
 def _joined(phrase: str) -> str:
@@ -121,7 +121,7 @@ def _packaged_lines() -> list[str]:
 def senses_of(nouns: Nouns, text: str) -> list[list[int]]:
     """Look a text up. A remark chooses senses: a "bat (animal)" is not a club."""
     words, remark = words_and_remark(_PICTURE_OF.sub("", normalize(text)))
-    found = nouns.things(" ".join(words))
+    forms = nouns.things(" ".join(words))
     meant = {sense for senses in nouns.things(remark) for sense in senses}
-    chosen = [[each for each in senses if nouns.kinds(each) & meant] for senses in found]
-    return [senses for senses in chosen if senses] or found
+    chosen = [[each for each in senses if nouns.kinds(each) & meant] for senses in forms]
+    return [senses for senses in chosen if senses] or forms

@@ -102,8 +102,8 @@ def _on_texts(peer: Callable[..., Peer]) -> Make:
 
 
 def _labo(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
-    given = task.descriptions()
-    return None if given is None else LaBo(texts, embeddings, given)
+    descriptions = task.descriptions()
+    return None if descriptions is None else LaBo(texts, embeddings, descriptions)
 
 
 def _zero_shot(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:

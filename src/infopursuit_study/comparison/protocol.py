@@ -49,8 +49,8 @@ def measure_seed(entry: Entry, task: Task, seed: int, share: float) -> SeedResul
     started = time.process_time()
     best = _best_try(entry, made, train, held_out)
     tried = time.process_time()
-    wanted = cast(Peer, clone(made)).set_params(**best.settings)
-    model = best.model or _fitted(wanted, train, held_out)
+    peer = cast(Peer, clone(made)).set_params(**best.settings)
+    model = best.model or _fitted(peer, train, held_out)
     fitted = time.process_time()
     X, y = named(task.test)
     predicted = _predicted(model, X, task.train.class_names)
@@ -93,13 +93,13 @@ def _best_try(entry: Entry, made: Peer, train: LabelledImages, held_out: Labelle
         return _Try(entry.tries[0])
     tries = []
     for settings in entry.tries:
-        wanted = cast(Peer, clone(made)).set_params(**settings)
-        tuned = wanted.for_tuning(TUNED)
+        peer = cast(Peer, clone(made)).set_params(**settings)
+        tuned = peer.for_tuning(TUNED)
         started = time.process_time()
         model = _fitted(tuned, train, held_out)
         seconds = time.process_time() - started
         score = float((model.at(TUNED) if model.budgets_ else model).score(*named(held_out)))
-        tries.append(_Try(settings, score, model if tuned is wanted else None, seconds))
+        tries.append(_Try(settings, score, model if tuned is peer else None, seconds))
     return max(tries, key=lambda each: each.score)
 
 
@@ -177,8 +177,8 @@ def count_claims(
         used += explained.used.sum()
         in_model |= {explained.texts[text] for text in np.flatnonzero(explained.used.any(axis=0))}
         if fits is not None and explained.texts:
-            kept = [columns[text] for text in explained.texts]
-            counts += _counted(explained, labels[start : start + BLOCK], fits[:, kept])
+            places = [columns[text] for text in explained.texts]
+            counts += _counted(explained, labels[start : start + BLOCK], fits[:, places])
     shares = [right / total if total else None for right, total in counts]
     return Claims(*shares, texts=used / len(X), in_model=len(in_model))
 

@@ -65,8 +65,8 @@ def measure_peers(
         for peer in seeds
         if ENTRIES[peer].make(task, task.texts, task.embeddings) is None
     }
-    wanted = [(peer, seed) for peer in seeds if peer not in absent for seed in seeds[peer]]
-    missing = [job for job in wanted if not _metrics_file(kept, *job).is_file()]
+    jobs = [(peer, seed) for peer in seeds if peer not in absent for seed in seeds[peer]]
+    missing = [job for job in jobs if not _metrics_file(kept, *job).is_file()]
     # Those that take longest begin first: no core waits for the last.
     missing.sort(key=lambda job: not ENTRIES[job[0]].network)
     work = _Measuring(task, share, kept)
@@ -79,9 +79,9 @@ def measure_peers(
             100 * result.metrics["accuracy"], result.timings["fit_seconds"],
         )  # fmt: skip
     for peer in seeds:
-        results = {str(seed): _kept(kept, each, seed) for each, seed in wanted if each == peer}
+        results = {str(seed): _kept(kept, each, seed) for each, seed in jobs if each == peer}
         write_peer(folder, dataset, peer, PeerResult(absent.get(peer), results))
-    return len(wanted)
+    return len(jobs)
 
 
 def key_of(settings: Mapping[str, Any], inputs: Iterable[str | Path]) -> str:

@@ -56,9 +56,9 @@ def evaluate(
 ) -> Evaluation:
     """Ask every test image at most `budget` questions, and measure."""
     k = len(pursuit.queries)
-    asked = min(budget, k)
-    measured = measure(pursuit, test, max(asked, min(k, FIRST), stop.budget(k)))
-    summary, usage = measured.summary.up_to(budget), measured.usage[:asked]
+    count = min(budget, k)
+    measured = measure(pursuit, test, max(count, min(k, FIRST), stop.budget(k)))
+    summary, usage = measured.summary.up_to(budget), measured.usage[:count]
     curve, auc = budget_curve(summary, wanted.calibration_bins, wanted.bootstrap_resamples)
     thresholds = {
         "max_probability": wanted.max_probability,
@@ -66,7 +66,7 @@ def evaluate(
         "stability": wanted.stability_steps,
     }
     metrics = run_metrics(summary, usage, curve, auc, pursuit.queries, stop)
-    metrics |= dependence_metrics(pursuit, test, measured.opening.order[:, :asked])
+    metrics |= dependence_metrics(pursuit, test, measured.opening.order[:, :count])
     return Evaluation(
         metrics,
         summary,

@@ -70,9 +70,9 @@ def count_answers(
 ) -> AnswerCounts:
     """Count the answers of n images to each of q queries by the truth."""
     known = np.ones(truth.shape, dtype=bool) if known is None else known
-    said = (answers > NOT_SURE, answers < NOT_SURE, answers == NOT_SURE)
+    kinds = (answers > NOT_SURE, answers < NOT_SURE, answers == NOT_SURE)
     return AnswerCounts(
-        *((known & fact & each).sum(axis=0) for fact in (truth, ~truth) for each in said)
+        *((known & fact & each).sum(axis=0) for fact in (truth, ~truth) for each in kinds)
     )
 
 

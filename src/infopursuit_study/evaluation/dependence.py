@@ -48,10 +48,10 @@ def invariance(
     order: Int[Tensor, "n t"],
 ) -> Invariance:
     """Replace the scores of the queries not asked, answer again, classify again."""
-    asked = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, order, True)
+    is_asked = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, order, True)
     before = rule.of_scores(scores)
-    after = rule.of_scores(torch.where(asked, scores, others))
-    mask = asked.to(scores.dtype)
+    after = rule.of_scores(torch.where(is_asked, scores, others))
+    mask = is_asked.to(scores.dtype)
     return Invariance(
         _flipped(before, after).gather(1, order),
         classifier(before, mask).argmax(dim=1) != classifier(after, mask).argmax(dim=1),
@@ -67,9 +67,9 @@ def deletion(
     columns = torch.arange(scores.shape[1], device=scores.device)
     counts = torch.zeros(len(deleted), dtype=torch.long)
     for place, query in enumerate(deleted.tolist()):
-        kept = columns[columns != query]
-        alone = rule.select(kept).of_scores(scores[:, kept])
-        counts[place] = _flipped(answers[:, kept], alone).sum()
+        others = columns[columns != query]
+        alone = rule.select(others).of_scores(scores[:, others])
+        counts[place] = _flipped(answers[:, others], alone).sum()
     return counts
 
 
@@ -104,8 +104,8 @@ def dependence_metrics(
     for rows in tqdm(torch.arange(n).split(batch_size), desc="dependence", disable=None):
         scores = pursuit.rule.scores(images.embeddings[rows].to(device))
         others = pursuit.rule.scores(images.embeddings[donors[rows]].to(device))
-        asked = order[rows].to(device)
-        changed = invariance(pursuit.rule, pursuit.classifier, scores, others, asked)
+        queries = order[rows].to(device)
+        changed = invariance(pursuit.rule, pursuit.classifier, scores, others, queries)
         answers += int(changed.answers.sum())
         predictions += int(changed.predictions.sum())
         flips += int(deletion(pursuit.rule, scores, deleted).sum())

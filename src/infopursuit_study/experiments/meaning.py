@@ -160,8 +160,8 @@ def fitted(
         images.subset((~torch.isin(images.labels, left_out)).nonzero().squeeze(1))
         for images in hold_out(task.train, HELD_OUT, seed)
     )
-    given = task.knowledge if row.known == WRITTEN else row.known
-    known = None if given is None else Knowledge(given, row.leakage)
+    knowledge = task.knowledge if row.known == WRITTEN else row.known
+    known = None if knowledge is None else Knowledge(knowledge, row.leakage)
     model = InformationPursuitClassifier(
         task.texts,
         task.embeddings,
@@ -210,11 +210,11 @@ def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
 
 def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
     """Measure the first ten questions (M5, M6, M8), by judge and T, and under shuffled names."""
-    asked = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
+    answers = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
     judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-    sense = sense_measures(asked, judged, task.labels, shuffles)
-    explained = explained_measures(asked, model.pursuit_.classifier.table, known, shuffles)
+    sense = sense_measures(answers, judged, task.labels, shuffles)
+    explained = explained_measures(answers, model.pursuit_.classifier.table, known, shuffles)
     names = ("plausible", "supported_yes", "shuffled_supported_yes")
     return {
         **{name: sense[name] for name in names},
@@ -295,20 +295,20 @@ def main() -> None:
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--rows", nargs="+", choices=ROWS, default=list(ROWS))
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared/data")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     compute_repeatably()
     all_figures: dict[str, Any] = {}
-    for name in given.tasks:
+    for name in arguments.tasks:
         try:
-            task = load_task(name, given.data)
+            task = load_task(name, arguments.data)
         except FileNotFoundError as error:
             print(f"{name}: skipped, since {error.filename} is missing", flush=True)
             continue
         written = bool(task.knowledge.texts)  # nobody wrote what is true of the cars
-        rows = [title for title in given.rows if written or ROWS[title].known != WRITTEN]
+        rows = [title for title in arguments.rows if written or ROWS[title].known != WRITTEN]
         all_figures[name] = {}
         for title in rows:
-            seeds = [plain(measured(task, ROWS[title], seed)) for seed in range(given.seeds)]
+            seeds = [plain(measured(task, ROWS[title], seed)) for seed in range(arguments.seeds)]
             all_figures[name][title] = seeds
             print(f"{name}: {title}: AUC {mean([s['auc'] for s in seeds]):.3f}", flush=True)
         OUT.mkdir(parents=True, exist_ok=True)

@@ -85,8 +85,8 @@ def consultations(folder: Path, name: str) -> Part:
         tensor, pursuit = rows_of(model, X["test"]).tensor(), model.pursuit_
         if rates == best:
             patient = X["test"].iloc[:1]
-            asked = [query for query, told in zip(model.queries_, known[0], strict=True) if told]
-            first = {query: patient[query.removesuffix("?")].iloc[0] for query in asked}
+            queries = [query for query, told in zip(model.queries_, known[0], strict=True) if told]
+            first = {query: patient[query.removesuffix("?")].iloc[0] for query in queries}
             print(model.given(first).explain(patient, names=["a patient"])[0])
         parts, answers = (pursuit.querier, pursuit.classifier), pursuit.answers(tensor)
         course = roll_out(*parts, answers, min(20, answers.shape[1]), known=known)
@@ -95,7 +95,7 @@ def consultations(folder: Path, name: str) -> Part:
         ending = ask_until(*parts, answers, DEFAULT_STOP, known=known)
         at_stop = Proportion(int((ending.posterior.argmax(dim=1) == truth).sum()), len(truth))
         everything = float(model.accuracy_by_budget(X["test"], y["test"])[-1])
-        found = {
+        recall = {
             t: told.gather(1, course.order[:, :t].clamp_min(0)).sum().item() / told.sum().item()
             for t in shown
         }
@@ -109,7 +109,7 @@ def consultations(folder: Path, name: str) -> Part:
                 ),
                 f"{at_stop} after {ending.length.double().mean():.1f}",
                 f"{100 * everything:.1f}",
-                " ".join(f"{100 * found[t]:.0f}" for t in shown[1:]),
+                " ".join(f"{100 * recall[t]:.0f}" for t in shown[1:]),
                 " ".join(f"{100 * rights[rates][t]:.1f}" for t in shown),
                 f"{seconds:.0f}",
             ]
@@ -120,7 +120,7 @@ def consultations(folder: Path, name: str) -> Part:
             "at_stop": share(at_stop),
             "turns": ending.length.double().mean().item(),
             "all": everything,
-            "recall": found,
+            "recall": recall,
             "seconds": seconds,
             "chosen": {key: model.provenance_.get(key) for key in ("gaps", "rates", "log_losses")},
         }
@@ -164,8 +164,8 @@ def classifier(way: str, k: int, seed: int = 0, gaps: str = "tells") -> Any:
 
 def said_of(model: Any, cases: list[Any], key: str) -> torch.Tensor:
     """Return which questions patients answer, unasked (`exp_sxs`) or asked: (n, k) bool."""
-    asked = [query.removesuffix("?") for query in model.queries_]
-    return torch.tensor([[each in case[key] for each in asked] for case in cases])
+    symptoms = [query.removesuffix("?") for query in model.queries_]
+    return torch.tensor([[each in case[key] for each in symptoms] for case in cases])
 
 
 def said(case: dict[str, Any]) -> dict[str, str]:
@@ -190,8 +190,8 @@ def mails(folder: Path) -> Part:
             train, validation, test = np.split(order, [int(0.6 * len(y)), int(0.8 * len(y))])
             began = time.perf_counter()
             model = classifier(rates, X.shape[1], seed, "nothing")
-            given = (X.iloc[validation], y[validation])
-            model.fit(X.iloc[train], y[train], validation=given)
+            held_out = (X.iloc[validation], y[validation])
+            model.fit(X.iloc[train], y[train], validation=held_out)
             seconds.append(time.perf_counter() - began)
             chosen.append(model.provenance_.get("rates", rates))
             posteriors = model.roll_out(X.iloc[test], max(GDFS)).posteriors
@@ -225,14 +225,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", nargs="+", default=list(PARTS), choices=list(PARTS))
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
     OUT.mkdir(parents=True, exist_ok=True)
     path = OUT / "published_tables.json"
     done = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    for name in given.only:
+    for name in arguments.only:
         try:
-            header, rows, figures = PARTS[name](given.folder)
+            header, rows, figures = PARTS[name](arguments.folder)
         except (FileNotFoundError, ModuleNotFoundError) as error:
             missing = getattr(error, "filename", None) or getattr(error, "name", None)
             print(f"{name}: left out, {missing} is missing", flush=True)

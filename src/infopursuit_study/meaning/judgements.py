@@ -44,8 +44,8 @@ def read_judgements(dataset: str, universe: TextTable) -> Judgements:
 
 def read_people(dataset: str) -> Annotations:
     """Read what people say of the images of a data set; nothing if nobody was asked."""
-    said = read_annotations(paths.people(dataset))
-    return said.of_pictures(image_ids(paths.images(dataset))) if said.rows else said
+    people = read_annotations(paths.people(dataset))
+    return people.of_pictures(image_ids(paths.images(dataset))) if people.rows else people
 
 
 def by_people(

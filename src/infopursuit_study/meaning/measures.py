@@ -83,13 +83,13 @@ def measure_meaning(
         figures["truth"] = {"by": "knowledge", **truth_measures(answers, known, labels, shuffles)}
     if not asks_texts:
         return figures
-    asked = hard_answers(opening)
+    first_answers = hard_answers(opening)
     by, table = ("judge", judged) if said.judge.texts else ("knowledge", known)
     if not np.isnan(table).all():
-        figures["sense"] = {"by": by, **sense_measures(asked, table, labels, shuffles)}
+        figures["sense"] = {"by": by, **sense_measures(first_answers, table, labels, shuffles)}
     rates = pursuit.classifier.table
     if rates is not None and not np.isnan(known).all():
-        figures["explained"] = explained_measures(asked, rates, known, shuffles)
+        figures["explained"] = explained_measures(first_answers, rates, known, shuffles)
     return figures
 
 

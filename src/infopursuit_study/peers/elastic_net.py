@@ -246,11 +246,11 @@ def at_effective_concepts(heads: Sequence[LinearHead], count: int) -> LinearHead
     2024: accuracy at NEC). If all have fewer, the last is taken as it is.
     """
     head = next((each for each in heads if each.effective_concepts >= count), heads[-1])
-    kept = count * head.weights.shape[1]
+    number = count * head.weights.shape[1]
     if head.effective_concepts <= count:
         return head
     size = head.weights.abs().flatten()
-    places = size.topk(kept).indices
+    places = size.topk(number).indices
     weights = torch.zeros_like(size)
     weights[places] = head.weights.flatten()[places]
     return LinearHead(weights.view_as(head.weights), head.intercepts)

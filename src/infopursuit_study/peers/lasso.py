@@ -31,18 +31,18 @@ class Lasso:
     ) -> Float[np.ndarray, "p m"]:
         """Return the code of a unit-norm signal at each of decreasing penalties; float64."""
         near = self.atoms @ signal
-        kept = np.argsort(-near, kind="stable")[:NEAREST]
+        atoms = np.argsort(-near, kind="stable")[:NEAREST]
         while True:
-            codes_kept = self._over(kept, signal, near, penalties)
+            codes_kept = self._over(atoms, signal, near, penalties)
             used = codes_kept.any(axis=0)
-            left = near - codes_kept[:, used] @ self.gram[kept[used]]
+            left = near - codes_kept[:, used] @ self.gram[atoms[used]]
             breaks = np.flatnonzero((left > (1 + SLACK) * penalties[:, None]).any(axis=0))
-            joining = np.setdiff1d(breaks, kept)
+            joining = np.setdiff1d(breaks, atoms)
             if not len(joining):
                 break
-            kept = np.concatenate([kept, joining])
+            atoms = np.concatenate([atoms, joining])
         codes = np.zeros((len(penalties), len(near)))
-        codes[:, kept] = codes_kept
+        codes[:, atoms] = codes_kept
         return codes
 
     def _over(self, kept: Any, signal: Any, near: Any, penalties: Any) -> np.ndarray:

@@ -110,18 +110,18 @@ class LabelFreeCBM(SparseHeadPeer):
     budgets: Sequence[int] = BUDGETS
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
-        kept = without_duplicates(texts, self.similarity_cutoff)
-        self.texts_ = tuple(self.texts_[text] for text in kept.tolist())
-        super()._fit(X, labels, texts[kept], validation)
+        rows = without_duplicates(texts, self.similarity_cutoff)
+        self.texts_ = tuple(self.texts_[text] for text in rows.tolist())
+        super()._fit(X, labels, texts[rows], validation)
 
 
 def without_duplicates(texts: Float[Tensor, "m d"], cutoff: float) -> Int[Tensor, " k"]:
     """Return the rows of texts whose cosines with all earlier kept texts are within the cutoff."""
     close = texts @ texts.T > cutoff
-    kept = torch.ones(len(texts), dtype=torch.bool)
+    distinct = torch.ones(len(texts), dtype=torch.bool)
     for row in range(1, len(texts)):
-        kept[row] = not (close[row, :row] & kept[:row]).any()
-    return kept.nonzero().squeeze(1)
+        distinct[row] = not (close[row, :row] & distinct[:row]).any()
+    return distinct.nonzero().squeeze(1)
 
 
 class _ClassTexts(TextPeer):
@@ -218,9 +218,9 @@ class LaBo(_ClassTexts):
             functional.cross_entropy(scores, labels).backward()
             optimizer.step()
         weights = logits.detach().softmax(dim=0)
-        kept = weights.flatten().topk(min(count * weights.shape[1], weights.numel())).indices
+        largest = weights.flatten().topk(min(count * weights.shape[1], weights.numel())).indices
         cut = torch.zeros_like(weights).flatten()
-        cut[kept] = weights.flatten()[kept]
+        cut[largest] = weights.flatten()[largest]
         cut = cut.view_as(weights)
         # A class all of whose weights are small keeps its largest.
         best = torch.zeros_like(weights).scatter_(0, weights.argmax(dim=0, keepdim=True), 1.0)

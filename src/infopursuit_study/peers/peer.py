@@ -129,8 +129,8 @@ class Peer(ClassifierMixin, BaseEstimator):
         if self.text_embeddings is None:
             self.texts_, texts = (), torch.empty(0, rows.width)
         else:
-            given = TextTable.from_arrays(self.texts, self.text_embeddings)
-            self.texts_, texts = given.texts, given.unit_matrix.tensor()
+            table = TextTable.from_arrays(self.texts, self.text_embeddings)
+            self.texts_, texts = table.texts, table.unit_matrix.tensor()
         if texts.shape[1] != rows.width:
             raise InputError(
                 f"X has {rows.width} columns and text_embeddings {texts.shape[1]}; expected one "
@@ -233,14 +233,14 @@ def linear_contributions(
             zeros.
     """
     weighted = (weights != 0).any(dim=1)
-    kept = (weighted if also is None else weighted | also).nonzero().squeeze(1)
-    seen = concepts[:, kept].double()
-    values = seen[:, None, :] * weights[kept].T.double()[None]
+    columns = (weighted if also is None else weighted | also).nonzero().squeeze(1)
+    seen = concepts[:, columns].double()
+    values = seen[:, None, :] * weights[columns].T.double()[None]
     return Contributions(
         model.classes_,
-        tuple(model.texts_[int(text)] for text in kept),
+        tuple(model.texts_[int(text)] for text in columns),
         values.numpy(),
         offset.double().expand(len(concepts), -1).numpy(),
         (seen != 0).numpy(),
-        (seen > (0 if usual is None else usual[kept].double())).numpy(),
+        (seen > (0 if usual is None else usual[columns].double())).numpy(),
     )

@@ -66,16 +66,16 @@ class AnswerTree(TextPeer):
 
     def _explain(self, X: Tensor) -> Contributions:
         paths, tree, table = self._paths(X), self.model_.tree_, self.log_probability_
-        asked = sorted({int(tree.feature[node]) for nodes in paths for node in nodes[:-1]})
-        column = {text: place for place, text in enumerate(asked)}
-        values = np.zeros((len(paths), len(self.classes_), len(asked)))
-        used = np.zeros((len(paths), len(asked)), dtype=bool)
+        queries = sorted({int(tree.feature[node]) for nodes in paths for node in nodes[:-1]})
+        column = {text: place for place, text in enumerate(queries)}
+        values = np.zeros((len(paths), len(self.classes_), len(queries)))
+        used = np.zeros((len(paths), len(queries)), dtype=bool)
         for row, nodes in enumerate(paths):
             for before, after in pairwise(nodes):
                 place = column[int(tree.feature[before])]
                 values[row, :, place] += table[after] - table[before]
                 used[row, place] = True
-        texts = tuple(self.texts_[text] for text in asked)
-        yes = answers_of(self.rule_, X)[:, asked].numpy()
+        texts = tuple(self.texts_[text] for text in queries)
+        yes = answers_of(self.rule_, X)[:, queries].numpy()
         offset = np.tile(table[0], (len(paths), 1))
         return Contributions(self.classes_, texts, values, offset, used, used & yes)

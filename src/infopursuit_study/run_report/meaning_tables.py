@@ -79,7 +79,7 @@ def sentences(figures: Mapping[str, Any]) -> list[Row]:
     """Say what is known of one run, a sentence around each number and what chance gives."""
     answered, model = figures["answered"], figures["model"]
     unsure = f" To {of_100(1 - (answered or 0))} of 100 questions it said “not sure”."
-    said = {"unsure": "" if answered == 1 else unsure, "model": of_100(model or 0)}
+    values = {"unsure": "" if answered == 1 else unsure, "model": of_100(model or 0)}
     rows = []
     for words in WORDS["sentences"]:
         value, chance = figures[words["figure"]], figures.get(words.get("chance"))
@@ -89,7 +89,7 @@ def sentences(figures: Mapping[str, Any]) -> list[Row]:
             {
                 "before": words["before"],
                 "number": of_100(value) + (" %" if words["figure"] == "explained" else ""),
-                "after": words["after"].format(**said),
+                "after": words["after"].format(**values),
                 "chance": "" if chance is None else f"By chance: {of_100(chance)}.",
             }
         )

@@ -188,10 +188,10 @@ def belief(posterior: tuple[float, ...], explanation: Explanation) -> str:
 
 def summary(explanation: Explanation) -> str:
     """Say in one sentence how an explanation ended."""
-    said = f"{explanation.predicted_class}, {percent(explanation.probability)}"
+    text = f"{explanation.predicted_class}, {percent(explanation.probability)}"
     if explanation.true_class is not None:
-        said += f", {'right' if explanation.correct else f'wrong: it is {explanation.true_class}'}"
-    return f"{said}, {ending(explanation)}"
+        text += f", {'right' if explanation.correct else f'wrong: it is {explanation.true_class}'}"
+    return f"{text}, {ending(explanation)}"
 
 
 def data_uri(path: str | Path) -> str:

@@ -121,11 +121,11 @@ def _recognised(groups: Sequence[Group], method: str) -> Group | None:
 
 
 def _here(group: Group | None, budget: int) -> dict[str, Any]:
-    found = group.intervals.get(budget) if group else None
-    if group is None or found is None:
+    measured = group.intervals.get(budget) if group else None
+    if group is None or measured is None:
         return _cell(NOTHING)
-    value = decimal(100 * found.value, 2)
-    return _cell(value, interval(found.low, found.high), group.selected_on_test)
+    value = decimal(100 * measured.value, 2)
+    return _cell(value, interval(measured.low, measured.high), group.selected_on_test)
 
 
 def _cell(value: str, interval: str = "", tested: bool = False) -> dict[str, Any]:

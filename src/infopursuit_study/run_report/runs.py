@@ -106,7 +106,7 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
     """Read what the stages wrote about a run; with `truth` also what the stage truth wrote."""
     evaluation = artifacts / "evaluation" / str(name)
     explanations = artifacts / "explanations" / str(name)
-    said, description = artifacts / "meaning" / f"{name}.json", artifacts / "models" / str(name)
+    meaning, description = artifacts / "meaning" / f"{name}.json", artifacts / "models" / str(name)
     of_metrics = evaluation.with_name(f"{name}.json")
     of_truth = evaluation.with_name(f"{name}.truth.json")
     of_training = artifacts / "training" / f"{name}.csv"
@@ -123,7 +123,7 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
         )
     measures = ("curve.csv", "stopping.csv", "predictions.parquet")
     files = [of_metrics, *(evaluation / each for each in measures), *log, description / DESCRIPTION,
-             said, *([of_truth] if truth else [])]  # fmt: skip
+             meaning, *([of_truth] if truth else [])]  # fmt: skip
     points = _read_columns(evaluation / "stopping.csv")
     return Run(
         name=name,
@@ -146,7 +146,7 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
             each._replace(figure=str(explanations / each.figure)) for each in explained
         ),
         sources={path.relative_to(artifacts).as_posix(): table_sha256(path) for path in files},
-        meaning=_meaning_figures(_read_json(said), facts),
+        meaning=_meaning_figures(_read_json(meaning), facts),
         truth=facts,
         words_run_out=words_run_out(trained),
     )

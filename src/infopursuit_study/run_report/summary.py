@@ -110,8 +110,8 @@ def _main_table(results: DatasetResults, resamples: int) -> str:
 
 def meaning_column(groups: Sequence[Group], name: str) -> dict[tuple[str, str], str | None]:
     """Return a figure of meaning in %, of each group; None if it is not known."""
-    found = {(group.init, group.method): mean_meaning(group, name) for group in groups}
-    return {key: None if value is None else share(value) for key, value in found.items()}
+    figures = {(group.init, group.method): mean_meaning(group, name) for group in groups}
+    return {key: None if value is None else share(value) for key, value in figures.items()}
 
 
 def _markdown(heads: Row, rows: Sequence[Row]) -> list[str]:

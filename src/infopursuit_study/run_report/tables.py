@@ -120,16 +120,16 @@ def _small_share(value: float | None) -> str:
 
 def baseline_rows(results: DatasetResults) -> list[Row]:
     """List the accuracy of the baselines, with intervals if they were measured."""
-    found = results.baselines
+    baselines = results.baselines
     return [
         {
             "name": name,
             "meaning": meaning,
-            "accuracy": share(found[key]),
-            "interval": interval(found.get(f"{key}_low"), found.get(f"{key}_high")),
+            "accuracy": share(baselines[key]),
+            "interval": interval(baselines.get(f"{key}_low"), baselines.get(f"{key}_high")),
         }
         for key, (name, _, meaning) in BASELINES.items()
-        if key in found
+        if key in baselines
     ]
 
 
@@ -228,8 +228,8 @@ def figures(run: Run) -> list[Row]:
 
 def baseline_accuracies(results: DatasetResults) -> dict[str, float]:
     """Return the accuracy of each baseline by name."""
-    found = results.baselines
-    return {name: found[key] for key, (name, *_) in BASELINES.items() if key in found}
+    baselines = results.baselines
+    return {name: baselines[key] for key, (name, *_) in BASELINES.items() if key in baselines}
 
 
 def _still(names: Sequence[str], ahead: int) -> str:

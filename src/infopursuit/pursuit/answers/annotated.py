@@ -182,12 +182,12 @@ def _regression(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # separable answers: the penalty bounds the weights
         model = LogisticRegression(C=1.0, max_iter=300).fit(np.hstack(columns), truth)
-    weights, [found] = np.zeros(rows.shape[1]), model.coef_
+    weights, [coefficients] = np.zeros(rows.shape[1]), model.coef_
     if own is not None:
-        weights += found[0] * scale * own
-        found = found[1:]
+        weights += coefficients[0] * scale * own
+        coefficients = coefficients[1:]
     if strength:
-        weights += found * np.sqrt(strength)
+        weights += coefficients * np.sqrt(strength)
     return weights, float(model.intercept_[0])
 
 
@@ -210,8 +210,8 @@ class CrossFittedAnswers(ThresholdAnswers):
         here = [(row, place) for row, key in enumerate(keys) if (place := self.places.get(key))]
         if here:
             rows, places = (torch.tensor(each) for each in zip(*here, strict=True))
-            given = torch.from_numpy(self.out_of_fold)[places - 1].to(scores)
-            scores[rows] = torch.where(given.isnan(), scores[rows], given)
+            fold_scores = torch.from_numpy(self.out_of_fold)[places - 1].to(scores)
+            scores[rows] = torch.where(fold_scores.isnan(), scores[rows], fold_scores)
         return scores
 
     @property

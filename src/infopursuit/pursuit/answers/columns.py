@@ -53,15 +53,15 @@ def column_values(
     columns: list[int] = []
     cuts: list[list[float]] = []
     for column, kinds in enumerate(names.categories):
-        found = _even_cuts(table[:, column].numpy(), weights, CELLS - 1)
+        own_cuts = _even_cuts(table[:, column].numpy(), weights, CELLS - 1)
         gaps = table[:, column].isnan()
-        if found or (gaps_tell and gaps.any() and not gaps.all()):
+        if own_cuts or (gaps_tell and gaps.any() and not gaps.all()):
             columns.append(column)
             last = len(kinds) - 1 if kinds else 1
-            cuts.append(found if kinds is None else [code + 0.5 for code in range(last)])
+            cuts.append(own_cuts if kinds is None else [code + 0.5 for code in range(last)])
     padded = torch.full((len(cuts), max(map(len, cuts), default=1)), NO_CUT, dtype=torch.float64)
-    for row, found in zip(padded, cuts, strict=True):
-        row[: len(found)] = torch.tensor(found, dtype=torch.float64)
+    for row, own_cuts in zip(padded, cuts, strict=True):
+        row[: len(own_cuts)] = torch.tensor(own_cuts, dtype=torch.float64)
     numeric = torch.tensor([names.categories[column] is None for column in columns]).bool()
     kind = TellingGaps if gaps_tell else ColumnValues
     return kind(torch.tensor(columns, dtype=torch.long), padded, numeric)
@@ -87,8 +87,8 @@ def value_words(questions: ColumnValues, names: TableColumns | None) -> tuple[tu
     ):
         levels = questions.levels_of(query)
         kinds = None if names is None else names.categories[column]
-        said = ["no", "yes"] if kinds == () else kinds or _intervals(cuts[: len(levels) - 1])
-        of_level = dict(zip(levels, said, strict=True))
+        values = ["no", "yes"] if kinds == () else kinds or _intervals(cuts[: len(levels) - 1])
+        of_level = dict(zip(levels, values, strict=True))
         of_level[questions.levels // 2] = "not sure"
         words.append(tuple(of_level.get(level, "") for level in range(questions.levels)))
     return tuple(words)
@@ -117,15 +117,15 @@ def values_named(queries: Sequence[str], questions: ColumnValues, names: TableCo
         InputError: one names no column, or a column whose values are all equal.
     """
     texts = [text.rstrip("?") for text in value_texts(questions, names)]
-    found = []
+    numbers = []
     for query in queries:
-        asked = query.strip().rstrip("?").strip()
-        if asked not in texts:
+        column = query.strip().rstrip("?").strip()
+        if column not in texts:
             raise InputError(
                 f"queries: {query!r}; expected one of the columns {', '.join(texts[:5])}"
             )
-        found.append(texts.index(asked))
-    return found
+        numbers.append(texts.index(column))
+    return numbers
 
 
 def _between(low: float, high: float) -> float:

@@ -64,8 +64,8 @@ def information_of_words(table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
         share = weights.sum(axis=1)
         words -= share * np.log(np.where(share > 0, share, 1))
         jointly = (likelihood * weights).sum(axis=2)  # v, k
-        given = jointly / np.where(share > 0, share, 1)
-        given_words += share * _entropy(given)
+        conditional = jointly / np.where(share > 0, share, 1)
+        given_words += share * _entropy(conditional)
     given_class = _entropy(likelihood) @ prior
     of_words, of_class = answer_entropy - given_words, answer_entropy - given_class
     return Information(of_words.clip(min=0), of_class.clip(min=0), words)

@@ -161,11 +161,11 @@ def fit_graded(
         high = _last(of_a_class & (candidates.information >= UPPER * most))
         high = torch.maximum(high, pure)
         if true_shares is not None:
-            wanted = true_shares[place]
-            distance = (share.log() - wanted.clamp_min(1e-9).log()).abs().nan_to_num(torch.inf)
+            target = true_shares[place]
+            distance = (share.log() - target.clamp_min(1e-9).log()).abs().nan_to_num(torch.inf)
             by_truth = distance.argmin(dim=0)
             by_truth = by_truth if adds else torch.maximum(by_truth, high)
-            high = torch.where(wanted > 0, by_truth, high)  # NaN is not above 0
+            high = torch.where(target > 0, by_truth, high)  # NaN is not above 0
             low = torch.minimum(low, high)
         high = torch.maximum(low, high)
         lower, upper = _at(candidates.values, low), _at(candidates.values, high)
@@ -287,8 +287,8 @@ def _quantiles(
     order = scores.argsort(dim=0)
     ordered = scores.gather(0, order)
     below = weights[order].cumsum(dim=0) / weights.sum()
-    wanted = (1 - shares).to(scores.dtype).T.contiguous()
-    places = torch.searchsorted(below.T.contiguous(), wanted, right=True)
+    targets = (1 - shares).to(scores.dtype).T.contiguous()
+    places = torch.searchsorted(below.T.contiguous(), targets, right=True)
     return ordered.gather(0, places.T.clamp_max(len(scores) - 1))
 
 

@@ -16,14 +16,14 @@ def with_kept(
 ) -> list[str]:
     """Return a dictionary that has the texts a person wants to keep, in the universe's spelling."""
     rows = universe.rows(kept, "questions.keep", distinct=False)
-    wanted = [universe.texts[row] for row in dict.fromkeys(rows.tolist())]
-    if len(wanted) > size:
+    keep = [universe.texts[row] for row in dict.fromkeys(rows.tolist())]
+    if len(keep) > size:
         raise InputError(
-            f"questions.keep has {len(wanted)} texts, the first question among them; expected at "
+            f"questions.keep has {len(keep)} texts, the first question among them; expected at "
             f"most the {size} of the dictionary"
         )
-    missing = [text for text in wanted if text not in set(texts)]
-    return [*missing, *_without_last(texts, wanted, len(texts) + len(missing) - size)]
+    missing = [text for text in keep if text not in set(texts)]
+    return [*missing, *_without_last(texts, keep, len(texts) + len(missing) - size)]
 
 
 def _without_last(texts: Sequence[str], wanted: Collection[str], count: int) -> list[str]:

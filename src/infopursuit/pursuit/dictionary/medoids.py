@@ -376,16 +376,16 @@ class NearMedoids:
         changed[around[entering]] = True
         rows = changed.nonzero().squeeze(1)
         self._count_losses(rows, -1)
-        listed, kept = self.listed[:, rows], self.distances[:, rows]
+        listed, to_listed = self.listed[:, rows], self.distances[:, rows]
         gap = listed == position
-        listed, kept = listed.masked_fill(gap, -1), kept.masked_fill(gap, self.far)
+        listed, to_listed = listed.masked_fill(gap, -1), to_listed.masked_fill(gap, self.far)
         to_candidate = torch.full((self.n,), self.far, device=self.device)
         to_candidate[around] = distances
         new = to_candidate[rows][None]
-        kept = torch.cat([kept, new])
+        to_listed = torch.cat([to_listed, new])
         listed = torch.cat([listed, torch.where(new < self.far, position, -1).int()])
-        kept, order = kept.sort(dim=0, stable=True)
-        self.distances[:, rows] = kept[:-1]
+        to_listed, order = to_listed.sort(dim=0, stable=True)
+        self.distances[:, rows] = to_listed[:-1]
         self.listed[:, rows] = listed.gather(0, order)[:-1]
         self.is_medoid[self.medoids[position]] = False
         self.is_medoid[candidate] = True

@@ -192,8 +192,8 @@ def closest_pairs(
     greatest = best.scatter_reduce(0, points, values, "amax")
     ahead = values == greatest[points]
     # The earlier row stays in the running if it is as close.
-    kept = torch.where(best == greatest, nearest, torch.iinfo(torch.long).max)
-    return greatest, kept.scatter_reduce(0, points[ahead], rows[ahead], "amin")
+    earlier = torch.where(best == greatest, nearest, torch.iinfo(torch.long).max)
+    return greatest, earlier.scatter_reduce(0, points[ahead], rows[ahead], "amin")
 
 
 def require_finite(theta: Float[Tensor, "k d"]) -> None:
@@ -323,8 +323,8 @@ class LazyNearestTexts:
             # Few thetas meet a closer text in a block once some blocks are behind.
             some = (rounded.amax(dim=1) > best[:, -1]).nonzero().squeeze(1)
             if len(some):
-                found, place = rounded[some].topk(min(m + 1, rounded.shape[1]), dim=1)
-                best[some], order = torch.cat([best[some], found.double()], 1).topk(m + 1, dim=1)
+                closest, place = rounded[some].topk(min(m + 1, rounded.shape[1]), dim=1)
+                best[some], order = torch.cat([best[some], closest.double()], 1).topk(m + 1, dim=1)
                 rows[some] = torch.cat([rows[some], place + start], 1).gather(1, order)
         # Where the error knows no bound, sums may have overflowed and even be NaN.
         bounds = (best + worst).masked_fill(worst.isinf(), torch.inf)

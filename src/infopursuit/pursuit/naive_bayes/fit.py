@@ -165,21 +165,21 @@ def value_rates(
     rates = torch.full_like(counts, NEVER)
     for query in range(counts.shape[2]):
         levels = rule.levels_of(query)
-        found = counts[:, levels, query]
-        cells = torch.arange(len(levels), dtype=found.dtype)
-        pooled = (found.sum(dim=0) + 1) / (found.sum() + len(levels))
+        of_query = counts[:, levels, query]
+        cells = torch.arange(len(levels), dtype=of_query.dtype)
+        pooled = (of_query.sum(dim=0) + 1) / (of_query.sum() + len(levels))
         if rule.numeric[query] and len(levels) >= FEWEST_NEIGHBOURS:
             near = (-((cells.unsqueeze(1) - cells) / CELL_WIDTH).square() / 2).softmax(dim=1)
-            found = found @ near
-        found = found + PSEUDO_IMAGES * pooled
-        found = (found / found.sum(dim=1, keepdim=True)).clamp_min(2 * LEAST / len(levels))
+            of_query = of_query @ near
+        of_query = of_query + PSEUDO_IMAGES * pooled
+        of_query = (of_query / of_query.sum(dim=1, keepdim=True)).clamp_min(2 * LEAST / len(levels))
         gaps = counts[:, v // 2, query].sum() / totals.sum()
         if not rule.has_gaps:
             of_class = counts[:, v // 2, query : query + 1] + PSEUDO_IMAGES * gaps
             gaps = of_class / (totals + PSEUDO_IMAGES)
         least = LEAST if rule.has_gaps else LEAST_VALUE
         gaps = gaps.clamp(least, 1 - least)
-        rates[:, levels, query] = (1 - gaps) * found / found.sum(dim=1, keepdim=True)
+        rates[:, levels, query] = (1 - gaps) * of_query / of_query.sum(dim=1, keepdim=True)
         rates[:, v // 2, query] = gaps.squeeze()
     return rates.permute(1, 2, 0).contiguous()
 
@@ -333,10 +333,10 @@ def fit_tempering(
             images.index_add_(0, places.flatten(), counts.flatten())
     grid = product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS, [spread])
     choices = list(starmap(Tempering, grid))
-    wanted = torch.stack([choice.divisors(lengths) for choice in choices])
-    loss = torch.stack([_on_lines(at, total, wanted.log()).sum(dim=1) for total in losses])
+    divisors = torch.stack([choice.divisors(lengths) for choice in choices])
+    loss = torch.stack([_on_lines(at, total, divisors.log()).sum(dim=1) for total in losses])
     loss = loss / images.sum()
-    far = (wanted / assumed).log().square() @ images / images.sum()
+    far = (divisors / assumed).log().square() @ images / images.sum()
     best = int((images.sum() * loss + ASSUMED_IMAGES * far).argmin())
     wear, best = divmod(best, len(choices))
     return choices[best]._replace(prior_wear=wears[wear]), loss[wear, best].item()
@@ -355,8 +355,8 @@ def _by_prior(
     Of a large class a smaller share is held out (`HELD_OUT_OF_A_CLASS`).
     """
     total = torch.zeros(len(log_prior)).double().index_add_(0, labels, weights)
-    wanted = weights * (log_prior.double().exp() / total)[labels]
-    return wanted * (weights.sum() / wanted.sum())
+    scaled = weights * (log_prior.double().exp() / total)[labels]
+    return scaled * (weights.sum() / scaled.sum())
 
 
 def _mean_of_two(

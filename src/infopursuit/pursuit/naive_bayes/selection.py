@@ -147,8 +147,8 @@ class MeasuredTexts(NamedTuple):
         self, k: int, generator: torch.Generator, query_weights: QueryWeights | None
     ) -> Int[Tensor, " k"]:
         """Return the rows of k of the texts, sorted (`chosen_columns`)."""
-        given = self.rows, self.auroc, self.table
-        of_texts = None if query_weights is None else query_weights(*given)
+        arguments = self.rows, self.auroc, self.table
+        of_texts = None if query_weights is None else query_weights(*arguments)
         columns = chosen_columns(
             self.answers, self.table, self.labels, self.weights, k, generator, of_texts
         )
@@ -341,14 +341,14 @@ def credit_of(
     likelihood, level = log_likelihood.exp(), table.level_of(answers)
     answer_entropy = entropy(likelihood)
     credit = torch.zeros(answers.shape[1], dtype=torch.float64)
-    asked = torch.zeros_like(answers, dtype=torch.bool)
+    mask = torch.zeros_like(answers, dtype=torch.bool)
     for _ in range(min(BUDGET, answers.shape[1])):
         gains = information_gain(evidence.softmax(dim=1), likelihood, answer_entropy)
         gains = gains if query_weights is None else gains * query_weights.to(gains.dtype)
-        queries = first_of_the_best(gains.masked_fill(asked, -torch.inf), NEGLIGIBLE).unsqueeze(1)
+        queries = first_of_the_best(gains.masked_fill(mask, -torch.inf), NEGLIGIBLE).unsqueeze(1)
         gained = gains.gather(1, queries).squeeze(1).double()
         credit += torch.bincount(queries.squeeze(1), gained * weights, minlength=len(credit))
-        asked.scatter_(1, queries, True)
+        mask.scatter_(1, queries, True)
         evidence += log_likelihood[level.gather(1, queries), queries].squeeze(1)
     return credit
 
@@ -368,11 +368,11 @@ def _useful_columns(
     left, chosen = torch.arange(answers.shape[1]), torch.arange(0)
     while len(chosen) < count and len(left):
         these = None if query_weights is None else query_weights[left]
-        found = forward_selection(answers[:, left], labels, count - len(chosen), weights, these)
-        if not found:  # no answer differs among the images: any of the rest will do
+        columns = forward_selection(answers[:, left], labels, count - len(chosen), weights, these)
+        if not columns:  # no answer differs among the images: any of the rest will do
             return torch.cat([chosen, left[: count - len(chosen)]])
-        chosen = torch.cat([chosen, left[found]])
-        kept = torch.ones(len(left), dtype=torch.bool)
-        kept[found] = False
-        left = left[kept]
+        chosen = torch.cat([chosen, left[columns]])
+        others = torch.ones(len(left), dtype=torch.bool)
+        others[columns] = False
+        left = left[others]
     return chosen

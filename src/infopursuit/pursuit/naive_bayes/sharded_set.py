@@ -117,10 +117,10 @@ class ShardedSet(TrainingSet):
             name = shards.class_names[int(distinct.argmin())]
             raise InputError(f"{shards.where}: the class {name!r} has no image to learn from")
         inside = keys.held_out(share, classes)
-        kept, out = keys.only(~inside), keys.only(inside)
+        training, out = keys.only(~inside), keys.only(inside)
         self._last_held = last_keys(keys, inside, classes)
-        wanted = kept.sample(size, classes), out.sample(HELD_OUT, classes)
-        self._sample, held_out, self._moments = self._samples(wanted)
+        samples = training.sample(size, classes), out.sample(HELD_OUT, classes)
+        self._sample, held_out, self._moments = self._samples(samples)
         self._held_images = int(out.counts.sum())
         return self, self._in_memory(held_out) if len(held_out.labels) else None
 
@@ -295,10 +295,10 @@ class Sample(NamedTuple):
         order = np.lexsort((place, shard, self.keys, self.labels))
         ordered = self.labels[order]
         ranks = np.arange(len(order)) - np.searchsorted(ordered, ordered, side="left")
-        kept = order[ranks < shares[ordered]]
-        kept = kept[np.lexsort((place[kept], shard[kept]))]
-        rows = self.embeddings[torch.from_numpy(kept)]
-        return Sample(rows, self.labels[kept], self.keys[kept], self.origins[kept])
+        chosen = order[ranks < shares[ordered]]
+        chosen = chosen[np.lexsort((place[chosen], shard[chosen]))]
+        rows = self.embeddings[torch.from_numpy(chosen)]
+        return Sample(rows, self.labels[chosen], self.keys[chosen], self.origins[chosen])
 
 
 def joined_samples(parts: list[Sample], shares: Int64[np.ndarray, " c"]) -> Sample:

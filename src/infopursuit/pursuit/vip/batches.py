@@ -116,9 +116,9 @@ def prefix_masks(
 
     Orders (b, length) stand for those of each of r updates: the prefixes of one roll-out nest.
     """
-    asked = torch.arange(orders.shape[-1], device=orders.device) < sizes.unsqueeze(-1)
+    within = torch.arange(orders.shape[-1], device=orders.device) < sizes.unsqueeze(-1)
     # What is beyond a size goes to a spare column: writes never collide with different values.
-    columns = torch.where(asked, orders, k)
+    columns = torch.where(within, orders, k)
     spare = torch.zeros(*sizes.shape, k + 1, device=orders.device)
     return spare.scatter_(-1, columns, 1.0)[..., :k]
 

@@ -180,11 +180,11 @@ class RecordedAnswers:
             NotRecordedError: no prompt has one. If only some have none, a line of the log says so.
         """
         subjects = [_subject(prompt) for prompt in prompts]
-        found = [
+        answers = [
             self._answers.get(prompt_key(prompt)) or self._about.get(subject)
             for prompt, subject in zip(prompts, subjects, strict=True)
         ]
-        missing = [each for each, answer in zip(subjects, found, strict=True) if answer is None]
+        missing = [each for each, answer in zip(subjects, answers, strict=True) if answer is None]
         names = first_names([name for _, name, _ in missing])
         if missing and len(missing) == len(prompts):
             raise self._not_recorded(missing[0][0], names)
@@ -193,7 +193,7 @@ class RecordedAnswers:
                 "%s: no answer is recorded to %d of %d prompts, about %s",
                 *(self.path, len(missing), len(prompts), names),
             )
-        return [answer or Answer("", NOT_RECORDED) for answer in found]
+        return [answer or Answer("", NOT_RECORDED) for answer in answers]
 
     def recorded(
         self, kind: str, names: Collection[str] = (), others: Collection[str] = ()
@@ -214,20 +214,20 @@ class RecordedAnswers:
         Raises:
             NotRecordedError: there is none; the message says how to do without.
         """
-        wanted, asked = set(map(normalize, names)), set(map(normalize, others))
+        wanted_names, wanted_texts = set(map(normalize, names)), set(map(normalize, others))
         if kind == "classes" and names:
-            wanted = {_together(names)}
-        found = [
+            wanted_names = {_together(names)}
+        records = [
             (name, list(batch))
             for about, name, batch in self._about
             if about == kind
-            and (not wanted or normalize(name) in wanted)
-            and (not asked or not asked.isdisjoint(map(normalize, batch)))
+            and (not wanted_names or normalize(name) in wanted_names)
+            and (not wanted_texts or not wanted_texts.isdisjoint(map(normalize, batch)))
         ]
-        if not found:
+        if not records:
             such = " with ".join(first_names(each) for each in (names, others) if each)
             raise self._not_recorded(kind, such)
-        return found
+        return records
 
     def _not_recorded(self, kind: str, such: str) -> NotRecordedError:
         what, remedy = KINDS.get(kind, ("prompts", "record one"))
