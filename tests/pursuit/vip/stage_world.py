@@ -10,6 +10,8 @@ import pytest
 from infopursuit.core.files import write_text_list
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
 from infopursuit.pipeline.params import Params, load_params
+from infopursuit.texts.knowledge import KnowledgeTable
+from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.stage_scripts import ROOT
 
 WIDTH = 8
@@ -57,7 +59,7 @@ def write_concepts() -> np.ndarray:
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """A universe, control texts, images and two initial dictionaries, in a temporary folder."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("universe", "images", "initial"):
+    for folder in ("universe", "images", "initial", "knowledge"):
         Path("artifacts", folder).mkdir(parents=True)
     universe = write_concepts()
     write_words()
@@ -74,8 +76,10 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     for init, prefix in (("llm", "concept"), ("random_words", "word")):
         texts = [f"{prefix} {row}" for row in range(6)]
         write_text_list(f"artifacts/initial/menagerie-{init}-0.txt", texts)
+    known = KnowledgeTable(tuple(CLASSES), ("concept 0",), np.eye(4, 1, dtype=np.float32))
+    write_knowledge("artifacts/knowledge/menagerie.parquet", known)
     raw = load_params(ROOT / "params.yaml").model_dump()
-    raw["datasets"]["menagerie"] |= {"k": 6}
+    raw["datasets"]["menagerie"] |= {"k": 6, "knowledge": "known.csv"}
     raw["compute"] |= {"device": "cpu"}
     raw["clip"] = UNIVERSE
     return Params.model_validate(raw)
