@@ -19,7 +19,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.page import page
 from infopursuit.pursuit.answers.rules import WORDS
-from infopursuit.pursuit.explanation import SENTENCES
+from infopursuit.pursuit.sentences import SENTENCES
 from tests.explorer.made_up import read_floats, read_labels, read_levels, small_payload
 
 # A name of a vocabulary that nothing fetches; every other address would be one too many.

@@ -18,14 +18,11 @@ from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, described, joined_answers
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import SENTENCES, ending
-from infopursuit.pursuit.naive_bayes.model import (
-    InformationGain,
-    NaiveBayes,
-    RedundantQuestions,
-)
+from infopursuit.pursuit.explanation import ending
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut
+from infopursuit.pursuit.sentences import SENTENCES
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import naive_bayes, networks, unit

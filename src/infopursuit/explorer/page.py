@@ -39,8 +39,8 @@ from infopursuit.explorer.contents import (
     origins,
 )
 from infopursuit.pursuit.answers.rules import WORDS
-from infopursuit.pursuit.explanation import SENTENCES
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.sentences import SENTENCES
 from infopursuit.pursuit.stopping import StoppingRule
 
 ENTRY, MARKUP = "main.js", "index.html"

@@ -13,7 +13,6 @@ from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.files import packaged_toml
 from infopursuit.core.numbers import percent
 from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
@@ -41,14 +40,11 @@ LITTLE = 1 / 10
 MOVERS = 3
 # A tie of more classes is given by their number.
 NAMED = 3
-# What explanations say; the page has the same table.
-SENTENCES = packaged_toml("infopursuit.pursuit", "sentences.toml")
 
 
 def say(name: str, /, **parts: object) -> str:
-    """Return a sentence of the table with its parts filled in."""
-    forms = SENTENCES[name]
-    return (forms if isinstance(forms, str) else forms[parts["count"] != 1]).format(**parts)
+    """Return a sentence (`sentences.py`), looked up by name: what trains depends on none."""
+    return renderer("say")(name, **parts)
 
 
 def answer_value(answer: Any) -> float:

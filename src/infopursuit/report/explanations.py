@@ -9,7 +9,8 @@ from typing import Any
 
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import one_line
-from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, most_probable, say
+from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, most_probable
+from infopursuit.pursuit.sentences import say
 
 COLUMNS = ("number", "question", "answer", "most_probable", "probability", "entropy", "ending")
 STYLE = (

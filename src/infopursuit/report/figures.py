@@ -32,7 +32,8 @@ from PIL import Image
 
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import percent, percents
-from infopursuit.pursuit.explanation import Explanation, Step, ending, say
+from infopursuit.pursuit.explanation import Explanation, Step, ending
+from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.places import marked_picture
 from infopursuit.report.words import changed_little, numbered, shown_runs, stops_when

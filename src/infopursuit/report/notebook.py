@@ -7,7 +7,8 @@ from html import escape
 from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.provenance import measured
-from infopursuit.pursuit.explanation import Explanation, Step, ending, leaders, say
+from infopursuit.pursuit.explanation import Explanation, Step, ending, leaders
+from infopursuit.pursuit.sentences import say
 from infopursuit.report.places import marked_address
 from infopursuit.report.words import changed_little, notes, numbered
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import percent
-from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, leaders, say
+from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, leaders
+from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
 
 # More columns in a folded row are given by their number.
@@ -62,8 +63,7 @@ def notes(explanation: Explanation, everything: bool = False) -> list[str]:
 
 def why_not_sure(explanation: Explanation, step: Step) -> str:
     """Say how often images are as close to the cut: why an answer of not sure is evidence."""
-    assert step.rates is not None
-    assert step.rival is not None
+    assert step.rates is not None and step.rival is not None
     leader, rival = explanation.class_names[step.leader], explanation.class_names[step.rival]
     of_leader, of_rival = map(percent, step.rates)
     shares = {"of_leader": of_leader, "of_rival": of_rival}
