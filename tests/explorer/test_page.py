@@ -7,15 +7,19 @@ import hashlib
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.page import page
+from infopursuit.pursuit.answers.rules import WORDS
+from infopursuit.pursuit.sentences import SENTENCES
 from tests.explorer.made_up import read_floats, read_labels, read_levels, small_payload
 
 # A name of a vocabulary that nothing fetches; every other address would be one too many.
@@ -76,17 +80,25 @@ def test_the_shipped_page_is_one_file_that_fetches_nothing() -> None:
     assert addresses <= set(NAMESPACES)
     styles = [content for tag, _, content in elements.texts if tag == "style"]
     assert not re.findall(r"url\(|@import", "".join(styles))
-    scripts = [(each, content) for tag, each, content in elements.texts if tag == "script"]
-    assert payload.read(scripts[0][1]) == made
+    words, document, script = [content for tag, _, content in elements.texts if tag == "script"]
+    assert json.loads(words) == {"answers": WORDS, "sentences": SENTENCES}
+    assert payload.read(document) == made
     policy = policy_of(elements)
     assert policy["default-src"] == "'none'"
     assert policy["connect-src"] == "'none'"
-    assert policy["script-src"] == digest(scripts[1][1])
+    assert policy["script-src"] == digest(script)
     assert policy["style-src"] == " ".join(map(digest, styles))
     assert "unsafe" not in str(policy)
-    assert len(scripts) == 2
     head = text.index("Content-Security-Policy")
     assert head < text.index("<style") < text.index('<script type="module">')
+
+
+def test_all_that_is_said_is_in_the_table_and_all_of_the_table_is_said() -> None:
+    home = Path(infopursuit.__file__).parent
+    code = "".join(path.read_text(encoding="utf-8") for path in home.rglob("*.[jp][sy]"))
+    assert set(re.findall(r'\b(?:say|pieces)\("(\w+)"', code)) <= SENTENCES.keys()
+    begun = tuple(re.findall(r'\bsay\(f?["`](\w+) ?\$?\{', code))
+    assert all(f'"{name}"' in code or name.startswith(begun) for name in SENTENCES)
 
 
 # -- the document in the page ----------------------------------------------------------------

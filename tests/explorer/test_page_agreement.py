@@ -18,14 +18,12 @@ from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, described, joined_answers
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.naive_bayes.model import (
-    InformationGain,
-    NaiveBayes,
-    RedundantQuestions,
-)
+from infopursuit.pursuit.explanation import ending
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.naive_bayes.subclass_model import SubclassBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut
+from infopursuit.pursuit.sentences import SENTENCES
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened
 from tests.explorer.made_up import naive_bayes, networks, unit
@@ -248,6 +246,17 @@ def test_images_are_asked_and_judged_as_in_python(open_page: Opened, name: str) 
     assert [len(each["queries"]) for each in plans] == [len(each.steps) for each in explained]
     if name == "two answers":
         assert len({tuple(plan["queries"]) for plan in plans}) > count / 10  # they differ
+
+
+def test_a_sentence_that_changes_does_so_in_python_and_in_the_page(
+    open_page: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SENTENCES, "ended_maximum", "{after} <it> is to stop")
+    pursuit, stop = naive_bayes(24, CLASSES), StoppingRule(1.0, 3)
+    answers = pursuit.answers(unit(2, 5))
+    said = ending(pursuit.explain(answers, stop, ["", ""])[0])
+    assert said == "not certain: after 3 questions <it> is to stop"
+    expect(open_page(document(pursuit, answers, stop)).locator(".ending")).to_contain_text(said)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ RENDERERS = {
     "explanation_html": "infopursuit.report.notebook",
     "explanation_text": "infopursuit.report.words",
     "model_html": "infopursuit.report.notebook",
+    "say": "infopursuit.pursuit.sentences",
 }
 # A page in a notebook runs its script and may save a file; it sees nothing of the notebook.
 SANDBOX = "allow-scripts allow-downloads"

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -37,13 +38,16 @@ from infopursuit.explorer.contents import (
     no_images,
     origins,
 )
+from infopursuit.pursuit.answers.rules import WORDS
 from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.sentences import SENTENCES
 from infopursuit.pursuit.stopping import StoppingRule
 
 ENTRY, MARKUP = "main.js", "index.html"
 CHARSET = '<meta charset="utf-8">'
 TITLE = re.compile(r"<title>[^<]*</title>")
 STYLE = re.compile(r'<link rel="stylesheet" href="([\w.-]+\.css)">')
+DATA = '<script type="application/json" id="{}">{}</script>\n'
 SCRIPT = f'<script type="module" src="{ENTRY}"></script>'
 
 IMPORT = re.compile(r"^import\s+\{([^}]*)\}\s+from\s+\"\./([\w.-]+\.js)\";$", re.MULTILINE)
@@ -80,8 +84,9 @@ def _filled(content: str, title: str, served: bool) -> str:
     markup = TITLE.sub(lambda _: f"<title>{escape(title)}</title>", markup)
     head, tail = markup.split(SCRIPT)
     head = head.replace(CHARSET, f"{CHARSET}\n{meta}")
-    data = f'<script type="application/json" id="payload">{content}</script>'
-    return f'{head}{data}\n<script type="module">{bundled()}</script>{tail}'
+    words = json.dumps({"answers": WORDS, "sentences": SENTENCES}).replace("<", "\\u003c")
+    data = DATA.format("words", words) + DATA.format("payload", content)
+    return f'{head}{data}<script type="module">{bundled()}</script>{tail}'
 
 
 def _styles() -> list[str]:

@@ -13,7 +13,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.core.numbers import counted, percent
+from infopursuit.core.numbers import percent
 from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
@@ -30,17 +30,9 @@ DIGITS = 6
 UNFAMILIAR = 0.01
 
 # What an explanation may lack.
-OPTIONAL = (
-    "labels",
-    "picture",
-    "noun",
-    "not_asked",
-    "known",
-    "note",
-    "spent",
-)
+OPTIONAL = ("labels", "picture", "noun", "not_asked", "known", "note", "spent")
 
-IMAGE, KNOWN = "image", "known"
+IMAGE = "image"
 # Answers in a row are read as one line if they leave each class in a band narrower than this, and
 # the most probable class as it was (docs/method/index.md, "Folds").
 LITTLE = 1 / 10
@@ -48,6 +40,11 @@ LITTLE = 1 / 10
 MOVERS = 3
 # A tie of more classes is given by their number.
 NAMED = 3
+
+
+def say(name: str, /, **parts: object) -> str:
+    """Return a sentence (`sentences.py`), looked up by name: what trains depends on none."""
+    return renderer("say")(name, **parts)
 
 
 def answer_value(answer: Any) -> float:
@@ -394,7 +391,7 @@ def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple
     highest = max(posterior)
     tied = [name for name, each in zip(names, posterior, strict=True) if each == highest]
     if len(tied) > NAMED:
-        return f"{len(tied)} classes tied at", highest
+        return say("tied_at", count=len(tied)), highest
     return " = ".join(tied), highest
 
 
@@ -404,26 +401,20 @@ def leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, 
     That of many equals has one decimal: 37 classes have 2.7 % each, not 2.
     """
     tied, probability = most_probable(names, posterior)
-    return tied, percent(probability, int(tied.endswith("tied at")))
+    return tied, percent(probability, int(posterior.count(probability) > NAMED))
 
 
 def ending(explanation: Explanation) -> str:
     """Say after how many questions it ended; if not certain, why then."""
-    count, ended = len(explanation.steps), explanation.ended
-    asked = f"after {_questions(count)}"
+    asked = say("after", count=len(explanation.steps))
     if explanation.spent is not None:
-        asked += f" at a cost of {explanation.spent:g}"
+        asked = say("cost", after=asked, cost=f"{explanation.spent:g}")
     if explanation.confident:
         return asked
+    reason = say(f"ended_{explanation.ended}", after=asked, which=_unchanged(explanation))
     common = explanation.prior[_first(explanation.posterior)] > 1 / 2
-    reasons = {
-        "stability": _unchanged(explanation),
-        "maximum": f"{asked} it may ask no more",
-        "questions": f"{asked} none is left",
-        "unfinished": f"stopped {asked}",
-    }
-    so = f" of so {'likely' if explanation.known else 'common'} a class" if common else ""
-    return f"not certain{so}: {reasons[ended]}"
+    of_class = ("_likely" if explanation.known else "_common") if common else ""
+    return say(f"not_certain{of_class}", reason=reason)
 
 
 def _unchanged(explanation: Explanation) -> str:
@@ -433,10 +424,6 @@ def _unchanged(explanation: Explanation) -> str:
         if posterior[predicted] < max(posterior):
             break
         count += 1
-    asked = _questions(len(explanation.steps))
-    which = asked if count == len(explanation.steps) else f"the last {count} of {asked}"
-    return f"{which} did not change the class"
-
-
-def _questions(count: int) -> str:
-    return counted(count, "question")
+    questions = say("question", count=len(explanation.steps))
+    whole = count == len(explanation.steps)
+    return questions if whole else say("last_of", count=count, questions=questions)

@@ -9,17 +9,10 @@ from typing import Any
 
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import one_line
-from infopursuit.pursuit.explanation import IMAGE, KNOWN, Explanation, ending, most_probable
+from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, most_probable
+from infopursuit.pursuit.sentences import say
 
-COLUMNS = (
-    "number",
-    "question",
-    "answer",
-    "most_probable",
-    "probability",
-    "entropy",
-    "ending",
-)
+COLUMNS = ("number", "question", "answer", "most_probable", "probability", "entropy", "ending")
 STYLE = (
     "body{font:15px system-ui,sans-serif;margin:2rem;color:#1c2330}"
     "article{display:flex;flex-wrap:wrap;gap:1rem;align-items:flex-start;margin-bottom:2rem}"
@@ -73,7 +66,7 @@ def as_csv(explained: Sequence[Explanation]) -> str:
     noun = explained[0].noun if explained else IMAGE
     table: list[Sequence[Any]] = [[noun, *COLUMNS]]
     for each in explained:
-        known = [[each.image, KNOWN, step.question, step.said] for step in each.known]
+        known = [[each.image, say("known"), step.question, step.said] for step in each.known]
         table += [[*row, "", "", "", ""] for row in known]
         rows = [["", "", *most_probable(each.class_names, each.prior), ""]]
         for step in each.steps:

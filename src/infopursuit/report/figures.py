@@ -33,15 +33,10 @@ from PIL import Image
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import percent, percents
 from infopursuit.pursuit.explanation import Explanation, Step, ending
+from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.places import marked_picture
-from infopursuit.report.words import (
-    BEFORE,
-    changed_little,
-    numbered,
-    shown_runs,
-    stops_when,
-)
+from infopursuit.report.words import changed_little, numbered, shown_runs, stops_when
 
 INK, QUIET, RULE = "#1c2330", "#5b6472", "#d5dae1"
 YES, NO = "#14692f", "#a81e2d"  # dark enough on white; each answer is also a word
@@ -152,7 +147,7 @@ def _draw(
 ) -> Figure:
     runs = shown_runs(explanation, everything)
     last = [explanation.steps[run[-1]] for run in runs]
-    questions = [BEFORE]
+    questions = [say("before")]
     for run, step in zip(runs, last, strict=True):
         alone = len(run) == 1
         question = step.question if alone else changed_little(explanation, run)
@@ -233,18 +228,13 @@ def _layout(
 
 
 def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
-    facts = [
-        _Fact("Prediction", f"{explanation.predicted_class}, {percent(explanation.probability)}")
-    ]
+    predicted = f"{explanation.predicted_class}, {percent(explanation.probability)}"
+    facts = [_Fact(say("prediction_label"), predicted)]
     if explanation.true_class is not None:
         known = explanation.class_names.index(explanation.true_class)
-        facts.append(
-            _Fact(
-                "True class" if explanation.correct else "True class (prediction is wrong)",
-                f"{explanation.true_class}, {percent(explanation.posterior[known])}",
-                YES if explanation.correct else NO,
-            )
-        )
+        label = say("truth_label" if explanation.correct else "truth_label_wrong")
+        truth = f"{explanation.true_class}, {percent(explanation.posterior[known])}"
+        facts.append(_Fact(label, truth, YES if explanation.correct else NO))
     facts += [_Fact("Known", f"{step.question} {step.said}") for step in explanation.known]
     if explanation.unfamiliar:
         facts.append(_Fact("It looks like", "none of the classes", NO))

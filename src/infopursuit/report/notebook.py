@@ -7,9 +7,10 @@ from html import escape
 from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.provenance import measured
-from infopursuit.pursuit.explanation import KNOWN, Explanation, Step, ending, leaders
+from infopursuit.pursuit.explanation import Explanation, Step, ending, leaders
+from infopursuit.pursuit.sentences import say
 from infopursuit.report.places import marked_address
-from infopursuit.report.words import BEFORE, changed_little, notes, numbered
+from infopursuit.report.words import changed_little, notes, numbered
 
 # Pixels of the longer side of a picture with the place of an answer.
 PLACE = 96
@@ -29,8 +30,11 @@ def explanation_html(explanation: Explanation) -> str:
     if explanation.picture is not None:
         columns.insert(3, "where")
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in columns)
-    rows = [(KNOWN, escape(step.question), escape(step.said), "", "") for step in explanation.known]
-    rows.append(("", escape(BEFORE), "", "", belief(explanation.prior)))
+    rows = [
+        (say("known"), escape(step.question), escape(step.said), "", "")
+        for step in explanation.known
+    ]
+    rows.append(("", escape(say("before")), "", "", belief(explanation.prior)))
     for run in explanation.folded():
         step = explanation.steps[run[-1]]
         question, answer, place = escape(step.question), step.marked, ""

@@ -7,17 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from infopursuit.core.errors import one_line
-from infopursuit.core.numbers import counted, percent
-from infopursuit.pursuit.explanation import DIGITS, KNOWN, Explanation, Step, ending, leaders
+from infopursuit.core.numbers import percent
+from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, leaders
+from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
 
 # More columns in a folded row are given by their number.
 NAMED = 3
-BEFORE = "before any question"
-NONE_OF_THE_CLASSES = (
-    "It looks like none of the classes: fewer than 1 % of held-out {}s have answers as unlikely."
-)
-GIVEN = "* This answer was given, it is not that of the {}."
 
 
 def explanation_text(explanation: Explanation, everything: bool = False) -> str:
@@ -29,8 +25,8 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     Names are escaped: a terminal obeys none of them, and none looks like a line.
     """
     names = tuple(one_line(name) for name in explanation.class_names)
-    rows = [(KNOWN, one_line(step.question), step.said, "") for step in explanation.known]
-    rows.append(("", BEFORE, "", " ".join(leaders(names, explanation.prior))))
+    rows = [(say("known"), one_line(step.question), step.said, "") for step in explanation.known]
+    rows.append(("", say("before"), "", " ".join(leaders(names, explanation.prior))))
     for run in shown_runs(explanation, everything):
         step = explanation.steps[run[-1]]
         asked, said = one_line(step.question), step.marked
@@ -45,8 +41,8 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     for number, asked, answer, first in rows:
         said = f"{asked:<{max(texts)}}  {answer:<{answers}}" if answer else asked
         lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}".rstrip())
-    prediction = ", ".join(leaders(names, explanation.posterior))
-    lines.append(f"  Prediction: {prediction}, {ending(explanation)}.")
+    belief = ", ".join(leaders(names, explanation.posterior))
+    lines.append(f"  {say('prediction', belief=belief, ending=ending(explanation))}")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -61,23 +57,23 @@ def notes(explanation: Explanation, everything: bool = False) -> list[str]:
     runs = shown_runs(explanation, everything)
     shown = [explanation.steps[run[0]] for run in runs if len(run) == 1]
     lines += [why_not_sure(explanation, step) for step in shown if step.rates is not None]
-    unlike = [NONE_OF_THE_CLASSES.format(explanation.noun)] if explanation.unfamiliar else []
+    unlike = [say("unfamiliar", noun=explanation.noun)] if explanation.unfamiliar else []
     return lines + unlike
 
 
 def why_not_sure(explanation: Explanation, step: Step) -> str:
     """Say how often images are as close to the cut: why an answer of not sure is evidence."""
-    assert step.rates is not None
-    assert step.rival is not None
+    assert step.rates is not None and step.rival is not None
     leader, rival = explanation.class_names[step.leader], explanation.class_names[step.rival]
     of_leader, of_rival = map(percent, step.rates)
-    return f"{step.question} Not sure in {of_leader} of {leader}, in {of_rival} of {rival}."
+    shares = {"of_leader": of_leader, "of_rival": of_rival}
+    return say("not_sure", question=step.question, leader=leader, rival=rival, **shares)
 
 
 def who_answered(explanation: Explanation) -> list[str]:
     """Say what the mark of an answer says, what no question asked for, and the note."""
     given = any(step.overridden for step in explanation.steps)
-    lines = [GIVEN.format(explanation.noun)] if given else []
+    lines = [say("given", noun=explanation.noun)] if given else []
     lines += [without_asking(explanation, each) for each in explanation.not_asked]
     return lines if explanation.note is None else [*lines, one_line(explanation.note)]
 
@@ -86,11 +82,11 @@ def without_asking(explanation: Explanation, step: Step) -> str:
     """Say what an answer that was given and no question asked for would have done."""
     names, predicted = explanation.class_names, explanation.top_classes(1)[0]
     would = [
-        f"{names[each]} would have {percent(step.posterior[each])}"
+        say("would_have", class_name=names[each], probability=percent(step.posterior[each]))
         for each in dict.fromkeys([predicted, step.leader])
     ]
-    given = f"{step.question} {step.said} was given and not asked"
-    return f"{given}: with it {' and '.join(would)}."
+    beliefs = say("and").join(would)
+    return say("given_not_asked", question=step.question, answer=step.said, beliefs=beliefs)
 
 
 def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:
@@ -108,30 +104,26 @@ def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
     most = max(1, math.ceil(round(100 * explanation.moved(run), DIGITS)))
     steps = [explanation.steps[number] for number in run]
     counts = Counter(step.said for step in steps)
-    parts = ", ".join(f"{count} {said}" for said, count in counts.most_common())
+    answers = ", ".join(f"{count} {said}" for said, count in counts.most_common())
     if any(step.word for step in steps):
         columns = [step.query.rstrip("?") for step in steps]
-        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
-        parts = f"{', '.join(columns[:NAMED])}{more}"
-    moved = f"moved no class by more than {counted(most, 'point')}"
-    return f"{len(run)} answers {moved}: {parts}"
+        answers = ", ".join(columns[:NAMED])
+        if len(columns) > NAMED:
+            answers = say("and_more", columns=answers, count=len(columns) - NAMED)
+    return say("fold", count=len(run), points=say("point", count=most), answers=answers)
 
 
 def stops_when(stop: StoppingRule) -> str:
     """Say when a rule ends the questions: `at a probability of 85 % or after 20 questions`."""
     conditions = []
     if stop.probability is not None:
-        conditions.append(f"at a probability of {100 * stop.probability:g} %")
+        conditions.append(say("stop_probability", percent=f"{100 * stop.probability:g}"))
     if stop.entropy is not None:
-        conditions.append(f"at an entropy of {stop.entropy:g} nats")
+        conditions.append(say("stop_entropy", entropy=f"{stop.entropy:g}"))
     most = math.inf if stop.max_queries is None else stop.max_queries
     if stop.stability is not None and stop.stability < most:
-        conditions.append(
-            f"when {counted(stop.stability, 'question')} did not change the prediction"
-        )
+        conditions.append(say("stop_stability", count=stop.stability))
     if stop.max_queries is not None:
-        conditions.append(f"after {counted(stop.max_queries, 'question')}")
-    if not conditions:
-        return "when all questions have been asked"
-    *others, last = conditions
-    return f"{', '.join(others)} or {last}" if others else last
+        conditions.append(say("after", count=stop.max_queries))
+    *others, last = conditions or [say("stop_never")]
+    return say("or", others=", ".join(others), last=last) if others else last

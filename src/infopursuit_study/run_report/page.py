@@ -18,16 +18,11 @@ from markupsafe import Markup
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent, share
-from infopursuit.pursuit.explanation import (
-    IMAGE,
-    Explanation,
-    ending,
-    leaders,
-    question,
-)
+from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, leaders, question
+from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.figures import Chart, chart_svg
-from infopursuit.report.words import NONE_OF_THE_CLASSES, stops_when
+from infopursuit.report.words import stops_when
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report import charts, meaning_tables, tables
 from infopursuit_study.run_report.groups import Group, comparisons, grouped, measured_groups
@@ -81,7 +76,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         sample_queries=SAMPLE_QUERIES,
         sample_evolutions=SAMPLE_EVOLUTIONS,
         long_table=LONG_TABLE,
-        none_of_the_classes=NONE_OF_THE_CLASSES.format(IMAGE),
+        none_of_the_classes=say("unfamiliar", noun=IMAGE),
     )
 
 

@@ -8,7 +8,7 @@ import { answersOf } from "./payload.js";
 import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
-import { answersTo } from "./words.js";
+import { answerWord, answersTo } from "./words.js";
 /** @import { Model, Payload, Picture, Places, Stop } from "./payload.js" */
 /** @import { Predictor, Plan, WhatIf } from "./pursuit.js" */
 /** @import { Outcomes } from "./outcomes.js" */
@@ -235,7 +235,7 @@ export class App {
   said(query, y) {
     if (this.model.words) return this.usual(query, y);
     const rate = this.yesRate(query, y);
-    return { word: "yes", value: rate, rate };
+    return { word: answerWord(1), value: rate, rate };
   }
 
   /** How usual the answers of an image are for images of these classes; null where that is not

@@ -3,7 +3,7 @@
 
 import { button, fill, h, hidden, inRow, isolated, quiet } from "./dom.js";
 import { pictureOfImage } from "./pictures.js";
-import { answerText, counted } from "./words.js";
+import { answerText, counted, say } from "./words.js";
 /** @import { App } from "./app.js" */
 
 /** @param {string} id @param {string} name @param {HTMLElement} control */
@@ -64,7 +64,7 @@ export class KnownAnswers {
         h(
           "li",
           {},
-          h("span", { class: "tag" }, "known"),
+          h("span", { class: "tag" }, say("known")),
           " ",
           isolated(model.questions[query]),
           " ",

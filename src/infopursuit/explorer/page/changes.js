@@ -3,7 +3,7 @@
 
 import { button, fill, h, hidden, icon, isolated, inRow } from "./dom.js";
 import { largest } from "./pursuit.js";
-import { answerText, counted, percent } from "./words.js";
+import { answerText, percent, say } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan } from "./pursuit.js" */
 
@@ -39,10 +39,9 @@ export class ChangesPanel {
     this.element.hidden = !any && app.past.length === 0;
     const summary = (/** @type {Plan} */ each) => {
       const top = largest(each.posterior);
-      const length = counted(each.steps.length, "question");
       return [
         h("b", {}, isolated(classes[top]), ` ${percent(each.posterior[top])}`),
-        ` after ${length}`,
+        ` ${say("after", { count: each.steps.length })}`,
       ];
     };
     fill(
@@ -54,21 +53,23 @@ export class ChangesPanel {
     this.outcome.classList.toggle("another", largest(own.posterior) !== largest(plan.posterior));
     const answers = image.answers();
     const predicted = largest(plan.posterior);
-    /** What an answer that was not asked for would have done. @param {number} query */
-    const wouldHave = (query) => {
+    /** What an answer that was not asked for would have done.
+     * @param {number} query @param {string} change */
+    const wouldHave = (query, change) => {
       const posterior = plan.notAsked.get(query);
-      if (!posterior) return "";
-      const said = [...new Set([predicted, largest(posterior)])].map(
-        (y) => `${classes[y]} would have ${percent(posterior[y])}`,
+      if (!posterior) return change;
+      const said = [...new Set([predicted, largest(posterior)])].map((y) =>
+        say("would_have", { class_name: classes[y], probability: percent(posterior[y]) }),
       );
-      return `, not asked: with it ${said.join(" and ")}`;
+      return say("changed_not_asked", { change, beliefs: said.join(say("and")) });
     };
     const rows = [
       ...Array.from(given, ([query, answer]) => ({
         query,
-        words:
-          [answers[query], answer].map((each) => answerText(each, app.model, query)).join(" → ") +
-          wouldHave(query),
+        words: wouldHave(
+          query,
+          [answers[query], answer].map((each) => answerText(each, app.model, query)).join(" → "),
+        ),
         back: () => ({ given: without(given, query) }),
       })),
       ...Array.from(struck, (query) => ({

@@ -6,7 +6,7 @@ import { button, fill, h, hidden, isolated, quiet, titled } from "./dom.js";
 import { breathe } from "./outcomes.js";
 import { largest } from "./pursuit.js";
 import { chip } from "./view_you.js";
-import { answerText, answersTo, counted, percent } from "./words.js";
+import { answerText, answersTo, percent, say } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan, Answered, WhatIf } from "./pursuit.js" */
 
@@ -174,7 +174,7 @@ export class MindChange {
         "span",
         { class: "then" },
         h("b", {}, isolated(classes[top]), ` ${percent(after.posterior[top])}`),
-        ` after ${counted(after.steps.length, "question")}`,
+        ` ${say("after", { count: after.steps.length })}`,
       ),
       button(apply, ["Try it", hidden(` ${words.join(", ")}`)], { class: "small" }),
     );

@@ -2,6 +2,7 @@
 // When to stop: a slider for the probability, and one for the most questions.
 
 import { button, h } from "./dom.js";
+import { say } from "./words.js";
 /** @import { App } from "./app.js" */
 
 // Beyond this many questions the slider goes to all of them at once.
@@ -81,9 +82,7 @@ export class Sliders {
     this.set(
       this.most,
       place,
-      all
-        ? `all ${k.toLocaleString("en")} questions`
-        : `${most} ${most === 1 ? "question" : "questions"}`,
+      all ? `all ${k.toLocaleString("en")} questions` : say("question", { count: most }),
     );
     this.own.hidden = app.state.sure === null && app.state.most === null;
   }

@@ -16,6 +16,7 @@ import {
   counted,
   leaderName,
   percent,
+  say,
   valueText,
 } from "./words.js";
 /** @import { App, Image } from "./app.js" */
@@ -25,15 +26,6 @@ import {
 const ODD = 0.1;
 // Images of the training split that answer likewise.
 const ALIKE = 12;
-
-// Why a question is asked, by what the model goes by.
-const WHY = {
-  "information gain": "Its answer is expected to tell most about the class (information gain).",
-  "information for cost":
-    "Its answer is expected to tell most about the class for what it costs (information for cost, " +
-    "in nats for the cost of the cheapest question).",
-  "querier probability": "The querier gives it the highest probability.",
-};
 
 export class Steps {
   /** @param {App} app @param {(query: number | null) => void} point shows the place of an answer */
@@ -206,14 +198,10 @@ export class Steps {
     const rows = [{ query, value: step.value }, ...step.runnersUp];
     const reasons = /** @type {HTMLElement} */ (why.lastElementChild);
     const first = place === 0 && query === app.model.first;
-    const because = step.chosen
-      ? "You chose it. The model's own choice is below."
-      : first
-        ? `Every ${app.noun} is asked this first.`
-        : WHY[name];
+    const because = step.chosen ? "chosen" : first ? "first" : name;
     fill(
       reasons,
-      h("p", {}, because),
+      h("p", {}, say(`why ${because}`, { noun: app.noun })),
       table(
         { class: "candidates" },
         [],

@@ -4,7 +4,7 @@
 import { shareBar } from "./bars.js";
 import { button, choice, fill, h, heads, inRow, isolated, quiet, table, titled } from "./dom.js";
 import { card } from "./pictures.js";
-import { answersTo, counted, percent, precisePercent } from "./words.js";
+import { answerWord, answersTo, counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
 const SAMPLES = 8;
@@ -274,7 +274,8 @@ export class ClassesView {
   unsure(query, y) {
     if ((this.app.model.levels ?? 2) < 3) return null;
     const unsure = this.app.answerRate(0.5, query, y) ?? 0;
-    return unsure < UNSURE ? null : h("span", { class: "quiet" }, `not sure: ${percent(unsure)}`);
+    if (unsure < UNSURE) return null;
+    return h("span", { class: "quiet" }, `${answerWord(0.5)}: ${percent(unsure)}`);
   }
 
   /** How a class answers. @param {number} query @param {number} y @param {string} kind */

@@ -23,7 +23,7 @@ import { largest, needed } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Steps } from "./steps.js";
 import { Upload } from "./upload.js";
-import { answerText, counted, ending, percent, probableWords } from "./words.js";
+import { answerText, counted, ending, percent, pieces, probableWords, say } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan } from "./pursuit.js" */
 
@@ -183,7 +183,7 @@ export class ImageView {
     this.sliders.update();
     if (!another && before && changed) {
       app.announce(
-        `Planned again: ${probableWords(app.model, plan.posterior)} after ${counted(plan.steps.length, "question")}.`,
+        `Planned again: ${probableWords(app.model, plan.posterior)} ${say("after", { count: plan.steps.length })}.`,
       );
     }
   }
@@ -202,12 +202,12 @@ export class ImageView {
     const predicted = largest(plan.posterior);
     const rows = [
       [
-        "Prediction",
+        say("prediction_label"),
         [isolated(app.model.classes[predicted]), `, ${percent(plan.posterior[predicted])}`],
       ],
       truth
         ? [
-            "True class",
+            say("truth_label"),
             [isolated(truth), hidden(predicted === image.label ? ": right" : ": wrong")],
           ]
         : null,
@@ -236,8 +236,7 @@ export class ImageView {
       h(
         "p",
         { class: "caution" },
-        `This ${app.noun} looks like none of the classes: of ${app.noun}s of these classes ${percent(share)} ` +
-          "have answers as unusual.",
+        say("unfamiliar_share", { noun: app.noun, share: percent(share) }),
       ),
     );
   }
@@ -254,9 +253,7 @@ export class ImageView {
       truth: image.label,
       stop: needed(app.stop().probability, plan.prior, largest(posterior)),
     });
-    this.when.textContent = shown.length
-      ? `after ${counted(shown.length, "question")}`
-      : "before any question";
+    this.when.textContent = shown.length ? say("after", { count: shown.length }) : say("before");
     this.steps.update(image, plan, this.own ?? plan, this.step);
     this.ownQuestion.update(plan, this.step);
     const over = this.step >= plan.steps.length;
@@ -288,9 +285,8 @@ export class ImageView {
     return h(
       "p",
       {},
-      "Prediction: ",
-      said,
-      `, ${ending(plan)}. `,
+      pieces("prediction", { belief: said, ending: ending(plan) }),
+      " ",
       (this.app.model.levels ?? 2) > 2
         ? button(together, "Answer yourself what it is not certain of", { class: "small" })
         : null,

@@ -19,6 +19,7 @@ import {
   isDegree,
   percent,
   probableWords,
+  say,
   topClasses,
   typedNumber,
 } from "./words.js";
@@ -335,7 +336,7 @@ export class YouView {
     const picture = app.test.find((image) => image.label === top && image.thumbnail);
     fill(
       this.stage,
-      quiet(`After ${counted(you.length, "question")}, ${percent(posterior[top])} sure`),
+      quiet(say("sure", { count: you.length, probability: percent(posterior[top]) })),
       h("h2", { class: "big", tabindex: "-1" }, isolated(classes[top])),
       picture ? pictureOfImage(picture, "") : null,
       this.spending(you),
@@ -424,7 +425,7 @@ export class YouView {
             "th",
             { scope: "row" },
             isolated(questions[query]),
-            app.state.known.has(query) ? [" ", h("span", { class: "tag" }, "known")] : null,
+            app.state.known.has(query) ? [" ", h("span", { class: "tag" }, say("known"))] : null,
           ),
           h("td", {}, chip(answer, app.model, query)),
           h("td", {}, chip(usual.value, app.model, query), ` ${percent(usual.rate)}`),
@@ -454,22 +455,24 @@ export class YouView {
       ),
     );
     select.value = String(top);
-    const say = (/** @type {number} */ was) => {
+    const reveal = (/** @type {number} */ was) => {
       app.change({ was }, { undoable: true });
       setTimeout(() => this.focusStage(), 0);
     };
     fill(
       this.stage,
-      quiet(`After ${counted(app.state.you.length, "question")}, ${percent(posterior[top])} sure`),
+      quiet(say("sure", { count: app.state.you.length, probability: percent(posterior[top]) })),
       h("h2", { class: "big", tabindex: "-1" }, "Is it ", isolated(classes[top]), "?"),
       this.spending(app.state.you),
       inRow(
-        button(() => say(top), "Yes, that is it", { class: "primary", "data-answer": "right" }),
+        button(() => reveal(top), "Yes, that is it", { class: "primary", "data-answer": "right" }),
       ),
       inRow(
         h("label", { for: "was" }, "No, I thought of "),
         select,
-        button(() => say(Number(select.value)), "Show where we differ", { "data-answer": "wrong" }),
+        button(() => reveal(Number(select.value)), "Show where we differ", {
+          "data-answer": "wrong",
+        }),
       ),
       inRow(this.undoing()),
     );

@@ -1,10 +1,33 @@
 // @ts-check
-// Numbers and answers in words.
+// Numbers and answers in words, and the sentences that Python has, too.
 
-/** @import { Model, Stop } from "./payload.js" */
+/** @import { Model } from "./payload.js" */
 /** @import { Criterion, Plan } from "./pursuit.js" */
 
 import { largest, moved } from "./pursuit.js";
+
+/** @type {{answers: Record<string, number>, sentences: Record<string, string | string[]>}} */
+const WORDS = JSON.parse(document.getElementById("words")?.textContent ?? "");
+
+/**
+ * A sentence of the table that Python reads, too: with its parts, some of which may be elements.
+ * @template Part @param {string} name @param {Record<string, Part>} parts
+ * @returns {(Part | string)[]}
+ */
+export function pieces(name, parts) {
+  const forms = [WORDS.sentences[name]].flat();
+  const form = forms[parts.count === 1 ? 0 : forms.length - 1];
+  return form.split(/\{(.+?)\}/).map((each, place) => {
+    if (place % 2 === 0) return each;
+    const part = parts[each.replace(":,", "")];
+    return each.endsWith(":,") ? Number(part).toLocaleString("en") : part;
+  });
+}
+
+/** The same as a text. @param {string} name @param {Record<string, string | number>} [parts] */
+export function say(name, parts = {}) {
+  return pieces(name, parts).join("");
+}
 
 // A number and its unit stay on one line.
 const SPACE = "\u00a0";
@@ -46,8 +69,8 @@ export function precisePercent(share) {
 /** What decides between questions. @param {number} value @param {Criterion} criterion */
 export function valueText(value, criterion) {
   if (criterion === "querier probability") return percent(value);
-  const unit = criterion === "information gain" ? `${SPACE}nats` : "";
-  return `${value.toFixed(value < 0.01 ? 3 : 2)}${unit}`;
+  const number = value.toFixed(value < 0.01 ? 3 : 2);
+  return criterion === "information gain" ? say("nats", { value: number }) : number;
 }
 
 /** What something costs. @param {number} cost */
@@ -55,10 +78,17 @@ export function costText(cost) {
   return cost.toLocaleString("en", { maximumFractionDigits: 2 });
 }
 
-/** @param {number} answer in [0, 1] @returns {"yes" | "no" | "not sure"} */
+/** Answers of a person in five degrees, each with its key: one may be nearly sure. */
+export const DEGREES = Object.entries(WORDS.answers)
+  .map(([word, value]) => ({ word, value, letter: "nqupy"[4 * value] }))
+  .reverse();
+
+/** The same in three: yes, no, not sure. */
+export const ANSWERS = [DEGREES[0], DEGREES[4], DEGREES[2]];
+
+/** Which of the three an answer is. @param {number} answer in [0, 1] */
 export function answerWord(answer) {
-  if (answer === 0.5) return "not sure";
-  return answer > 0.5 ? "yes" : "no";
+  return DEGREES[answer === 0.5 ? 2 : answer > 0.5 ? 0 : 4].word;
 }
 
 /**
@@ -72,22 +102,6 @@ export function answerText(answer, { words, levels }, query) {
   const word = answerWord(answer);
   return [0, 0.5, 1].includes(answer) ? word : `${word} ${answer.toFixed(2)}`;
 }
-
-/** Answers of a person, as numbers. */
-export const ANSWERS = /** @type {const} */ ([
-  { word: "yes", value: 1, letter: "y" },
-  { word: "no", value: 0, letter: "n" },
-  { word: "not sure", value: 0.5, letter: "u" },
-]);
-
-/** The same in five degrees: a person may be nearly sure. */
-export const DEGREES = /** @type {const} */ ([
-  { word: "yes", value: 1, letter: "y" },
-  { word: "probably", value: 0.75, letter: "p" },
-  { word: "not sure", value: 0.5, letter: "u" },
-  { word: "probably not", value: 0.25, letter: "q" },
-  { word: "no", value: 0, letter: "n" },
-]);
 
 /**
  * The answers that images give to a question, and what a person may change them to.
@@ -164,7 +178,7 @@ const COLUMNS = 3;
 export function leaderName(model, posterior) {
   const highest = posterior[topClasses(posterior, 1)[0]];
   const leaders = model.classes.filter((_, y) => highest - posterior[y] < SAME);
-  return leaders.length > NAMED ? `${leaders.length} classes tied` : leaders.join(" = ");
+  return leaders.length > NAMED ? say("tied", { count: leaders.length }) : leaders.join(" = ");
 }
 
 /**
@@ -173,11 +187,13 @@ export function leaderName(model, posterior) {
  */
 export function changedLittle(model, plan, run) {
   const most = Math.max(1, Math.ceil(Number((100 * moved(plan, run)).toFixed(6))));
-  const said = `${run.length} answers moved no class by more than ${counted(most, "point")}`;
+  const said = (/** @type {string} */ answers) =>
+    say("fold", { count: run.length, points: say("point", { count: most }), answers });
   if (model.words) {
     const asked = run.map((place) => model.queries[plan.steps[place].query].replace(/\?+$/, ""));
-    const more = asked.length > COLUMNS ? ` and ${asked.length - COLUMNS} more` : "";
-    return `${said}: ${asked.slice(0, COLUMNS).join(", ")}${more}`;
+    const columns = asked.slice(0, COLUMNS).join(", ");
+    const more = asked.length - COLUMNS;
+    return said(more > 0 ? say("and_more", { columns, count: more }) : columns);
   }
   /** @type {Map<string, number>} */
   const counts = new Map();
@@ -187,7 +203,7 @@ export function changedLittle(model, plan, run) {
     counts.set(word, (counts.get(word) ?? 0) + 1);
   }
   const parts = [...counts].sort((a, b) => b[1] - a[1]).map(([word, count]) => `${count} ${word}`);
-  return `${said}: ${parts.join(", ")}`;
+  return said(parts.join(", "));
 }
 
 /**
@@ -195,20 +211,16 @@ export function changedLittle(model, plan, run) {
  * @param {Plan} plan
  */
 export function ending({ prior, steps, ended, posterior }) {
-  const asked = counted(steps.length, "question");
-  if (ended === "probability" || ended === "entropy") return `after ${asked}`;
+  const after = say("after", { count: steps.length });
+  if (ended === "probability" || ended === "entropy") return after;
   const predicted = largest(posterior);
-  const common = prior[predicted] > 1 / 2 ? " of so common a class" : "";
   const course = [prior, ...steps.map((step) => step.posterior)].reverse().slice(1);
   const other = course.findIndex((each) => each[largest(each)] - each[predicted] >= SAME);
   const count = other < 0 ? course.length : other;
-  const which = count === steps.length ? asked : `the last ${count} of ${asked}`;
-  const reasons = {
-    stability: `${which} did not change the class`,
-    maximum: `after ${asked} it may ask no more`,
-    questions: `after ${asked} none is left`,
-  };
-  return `not certain${common}: ${reasons[ended]}`;
+  const questions = say("question", { count: steps.length });
+  const which = count === steps.length ? questions : say("last_of", { count, questions });
+  const reason = say(`ended_${ended}`, { after, which });
+  return say(prior[predicted] > 1 / 2 ? "not_certain_common" : "not_certain", { reason });
 }
 
 /**
