@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import infopursuit
-from infopursuit.datasets.reading import read_given
+from infopursuit.datasets.reading import read_samples
 from infopursuit.datasets.table_files import read_table
 from infopursuit.estimators.readable import wanted_by
 from tests.estimators.conftest import World
@@ -109,7 +109,7 @@ def test_a_table_is_fitted_and_predicted(run: Callable, home: Path, suffix: str)
 
 
 def test_a_row_is_explained_in_each_form(run: Callable, fitted: Path) -> None:
-    X = read_given("new.csv", wanted_by(infopursuit.load("model"))).some([0])
+    X = read_samples("new.csv", wanted_by(infopursuit.load("model"))).some([0])
     (expected,) = infopursuit.load("model").explain(X, names=["t090"])
     head = Path("new.csv").read_text().splitlines()[:2]
     Path("one.csv").write_text("\n".join(head) + "\n")
@@ -145,7 +145,7 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
     run: Callable, fitted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = infopursuit.load("model")
-    X = read_given("new.csv", wanted_by(model)).some()
+    X = read_samples("new.csv", wanted_by(model)).some()
     names = animals()["Tag"][90:].tolist()
     options = ["--known", "colour=Red", "--known", "size, cm=1.4", "--among", "ant,cat"]
     known, classes = {"colour": "red", "size, cm": 1.4}, ["cat", "ant"]

@@ -187,12 +187,12 @@ import sys
 from pathlib import Path
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.open_images import open_image_source
-from infopursuit.datasets.pinned_datasets import given_of_hub
+from infopursuit.datasets.pinned_datasets import hub_samples
 for each in sys.argv[1:]:
     path, _, classes = each.partition("=")
     try:
         if each.startswith("hf:"):
-            given = given_of_hub(each)
+            given = hub_samples(each)
             print(given.ids, given.classes, given.splits, given.some([5]))
         else:
             source = open_image_source(Path(path), classes.split(","))

@@ -16,47 +16,47 @@ from infopursuit.estimators.provenance import words_run_out
 from infopursuit.pursuit.naive_bayes.training_set import MIX, InMemorySet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.draft import (
+    CANDIDATES,
     COST,
     EQUAL,
-    LADDER,
     UNTRIED,
-    Earned,
-    Tried,
-    earned,
+    SelectedWeights,
+    Trial,
+    select_weights,
 )
 from infopursuit.questions.knowledge import Knowledge
 from tests.planted import unit
 
 
-def outcome(right: list[float], fitting: float, images: int = 400) -> Tried:
+def outcome(right: list[float], fitting: float, images: int = 400) -> Trial:
     """Images of which these shares are classified right, and whose one yes fits in this share."""
     places = torch.arange(images).unsqueeze(1) / images
     fits = (torch.arange(images) / images < fitting).float()
-    return Tried((places < torch.tensor(right)).float(), torch.ones(images), fits)
+    return Trial((places < torch.tensor(right)).float(), torch.ones(images), fits)
 
 
 def test_the_most_fitting_of_the_cheap_weights_are_taken() -> None:
     without = outcome([0.5, 0.8], 0.0)
     same, fitting = [0.5, 0.8], [0.1, 0.3, 0.4, 0.5, 0.7, 0.9]
 
-    def chosen(right: list[list[float]], fits: list[float] = fitting) -> Earned:
+    def chosen(right: list[list[float]], fits: list[float] = fitting) -> SelectedWeights:
         tried = [outcome(*each) for each in zip(right, fits, strict=True)]
-        return earned(without, tried)
+        return select_weights(without, tried)
 
-    assert chosen([same] * 6).weights == LADDER[5]
+    assert chosen([same] * 6).weights == CANDIDATES[5]
     for dear in range(2):  # both accuracies count
-        right = [list(same) for _ in LADDER]
+        right = [list(same) for _ in CANDIDATES]
         right[5][dear] -= 0.05
-        assert chosen(right).weights == LADDER[4]
+        assert chosen(right).weights == CANDIDATES[4]
     found = chosen([same, same, [0.45, 0.8], *[[0.3, 0.3]] * 3])
-    assert found == Earned(LADDER[1], 0.0, pytest.approx((0.1, 0.3)))
+    assert found == SelectedWeights(CANDIDATES[1], 0.0, pytest.approx((0.1, 0.3)))
     nothing = chosen([[0.45, 0.8]] * 6)
     assert nothing.weights is None and nothing.cost > COST
     # Of about as fitting ones the cheapest, of equals the mildest.
     close = [0.1, 0.3, 0.4, 0.9 - EQUAL / 2, 0.9 - EQUAL / 4, 0.9]
-    assert chosen([same] * 6, close).weights == LADDER[3]
+    assert chosen([same] * 6, close).weights == CANDIDATES[3]
     better = [same] * 4 + [[0.51, 0.81], same]
-    assert chosen(better, close).weights == LADDER[4]
+    assert chosen(better, close).weights == CANDIDATES[4]
 
 
 def test_few_images_are_halved_in_several_ways() -> None:

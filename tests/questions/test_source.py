@@ -24,8 +24,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.questions.wishes import Wishes
 
 FACTS = {
     "can it fly": {"bat": 1, "frog": 0, "swan": 1, "trout": 0, "wren": 1, "newt": 0},
@@ -59,8 +59,8 @@ class Dictionary(QuestionSource):
 
     of_tables = True
 
-    def choose(self, data: Any, wishes: Wishes, seed: int) -> Questions:
-        asked = [each for each in FACTS if each not in wishes.ban][: wishes.n_queries]
+    def choose(self, data: Any, constraints: QuestionConstraints, seed: int) -> Questions:
+        asked = [each for each in FACTS if each not in constraints.ban][: constraints.n_queries]
         known = [[float(FACTS[each][animal]) for animal in ANIMALS] for each in asked]
         return Questions(asked, LookedUp(torch.tensor(known)))
 
@@ -121,8 +121,8 @@ class Asked(Dictionary):
 
     querier: type[InformationGain]
 
-    def choose(self, data: Any, wishes: Wishes, seed: int) -> Questions:
-        return replace(super().choose(data, wishes, seed), querier=self.querier)
+    def choose(self, data: Any, constraints: QuestionConstraints, seed: int) -> Questions:
+        return replace(super().choose(data, constraints, seed), querier=self.querier)
 
 
 def test_a_querier_of_ones_own_asks_wherever_the_model_goes(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from typing import Any
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.terminal import show
-from infopursuit.datasets.given import Readable
 from infopursuit.datasets.reading import read_each
+from infopursuit.datasets.samples import Readable
 from infopursuit.estimators.base import (
     PursuitClassifier,
     load_fitted,

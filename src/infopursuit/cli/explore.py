@@ -1,6 +1,6 @@
 """`infopursuit export`, `serve` and `annotate`: a page to explore a model, and images for it.
 
-Images, or rows of a table, come in the forms of `infopursuit.datasets.given`.
+Images, or rows of a table, come in the forms of `infopursuit.datasets.samples`.
 Without a split, all of them are test images, but those that the model was trained on are training
 images: it knows them by their checksums.
 """
@@ -25,9 +25,9 @@ from infopursuit.clip.towers import image_tower
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, suffix_of
 from infopursuit.core.numbers import counted
-from infopursuit.datasets.given import Given, of_list
 from infopursuit.datasets.image_source import SPLITS, spelled
-from infopursuit.datasets.reading import image_files, read_given
+from infopursuit.datasets.reading import image_files, read_samples
+from infopursuit.datasets.samples import Samples, of_list
 from infopursuit.datasets.trained_on import KEY, seen
 from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of
 from infopursuit.estimators.places import mapper
@@ -117,7 +117,7 @@ def annotate(chosen: argparse.Namespace) -> int:
             raise InputError(f"{name}: asks about a table; expected a model of images")
         listed = image_files([str(chosen.images)])
         paths = list(map(str, listed))
-        read = readable(model, Given(paths[0], paths, pictures=of_list(listed)))
+        read = readable(model, Samples(paths[0], paths, pictures=of_list(listed)))
         files, rejected = read.given.some_pictures(), read.rejected
         if not files or not chosen.images.is_dir():
             raise InputError(f"{chosen.images}: expected a folder with a picture that can be read")
@@ -224,7 +224,7 @@ def _images(model: PursuitClassifier, given: Sequence[str]) -> Answered:
     parts: dict[str, list[AnsweredImages]] = {split: [] for split in SPLITS}
     rejected: dict[str, str] = {}
     for path in given:
-        source = read_given(path, wanted_by(model))
+        source = read_samples(path, wanted_by(model))
         source = replace(source, classes=_labels(source, model))
         splits = _splits(source, model)
         for split, most in ((TESTED, TEST + SCORED), (TRAINING, TRAIN)):
@@ -248,7 +248,7 @@ def _images(model: PursuitClassifier, given: Sequence[str]) -> Answered:
     return test, training, rejected
 
 
-def _splits(source: Given, model: PursuitClassifier) -> list[str]:
+def _splits(source: Samples, model: PursuitClassifier) -> list[str]:
     """Return the splits of the images; whatever the model was trained on is a training image."""
     splits = list(source.splits or [TESTED] * len(source.ids))
     rows = [row for row, split in enumerate(splits) if split == TESTED]
@@ -272,7 +272,7 @@ def _splits(source: Given, model: PursuitClassifier) -> list[str]:
     return splits
 
 
-def _labels(source: Given, model: PursuitClassifier) -> np.ndarray:
+def _labels(source: Samples, model: PursuitClassifier) -> np.ndarray:
     names = model.pursuit_.class_names
     numbers = {spelled(name): number for number, name in enumerate(names)}
     labels = np.full(len(source.ids), UNKNOWN, dtype=np.int64)
@@ -292,7 +292,7 @@ def _labels(source: Given, model: PursuitClassifier) -> np.ndarray:
 
 
 def _answered(
-    source: Given, rows: list[int], model: PursuitClassifier, rejected: dict[str, str]
+    source: Samples, rows: list[int], model: PursuitClassifier, rejected: dict[str, str]
 ) -> AnsweredImages:
     """Return those of the rows that can be read; add why the others cannot to `rejected`."""
     parts = []

@@ -21,10 +21,10 @@ from infopursuit.core.files import check_writable
 from infopursuit.core.numbers import NUMBER, Proportion, counted, percent
 from infopursuit.core.tables import EMBEDDING
 from infopursuit.datasets.embedding_files import read_embedded_texts, read_embeddings
-from infopursuit.datasets.given import Given
 from infopursuit.datasets.packed_pictures import is_packed
 from infopursuit.datasets.reading import ROWS as EMBEDDED
 from infopursuit.datasets.reading import TABLES
+from infopursuit.datasets.samples import Samples
 from infopursuit.datasets.table_files import WHOLE, TableFile, read_table
 from infopursuit.datasets.trained_on import remember
 from infopursuit.estimators.base import PursuitClassifier
@@ -79,7 +79,7 @@ def fit(chosen: argparse.Namespace) -> int:
     if table is not None:
         fitted = Fitted(_fit_table(table, chosen, settings), None, None)
     else:
-        train, test = _given(chosen)
+        train, test = _samples(chosen)
         texts, embedding = _texts_and_clip(chosen, train.rows is not None)
         answers_in = chosen.out / ANSWERS
         plan = Plan(settings, texts, embedding, language_model, answers_in)
@@ -103,7 +103,7 @@ def fit(chosen: argparse.Namespace) -> int:
     return 1 if rejected or of_no_use else 0
 
 
-def _given(chosen: argparse.Namespace) -> tuple[Given, Given | None]:
+def _samples(chosen: argparse.Namespace) -> tuple[Samples, Samples | None]:
     if not is_packed(chosen.images) and chosen.images.suffix in EMBEDDED:
         if chosen.texts is None:
             raise InputError(

@@ -47,7 +47,7 @@ from infopursuit.datasets.decoding import (
     picture_list,
     prepared_ahead,
 )
-from infopursuit.datasets.given import Given, Readable
+from infopursuit.datasets.samples import Readable, Samples
 
 logger = logging.getLogger(__name__)
 
@@ -157,7 +157,7 @@ def embed_readable_pictures(
     return EmbeddedPictures(rows, matrix, rejected, digests, mapped)
 
 
-def embed_given(clip: Clip, given: Given, *args: Any, **options: Any) -> Readable:
+def embed_samples(clip: Clip, given: Samples, *args: Any, **options: Any) -> Readable:
     """Embed the given pictures that can be read; the options are those above."""
     read = embed_readable_pictures(clip, given.some_pictures(), *args, **options)
     subset = replace(given.subset(read.rows), rows=read.embeddings, clip=clip.name)

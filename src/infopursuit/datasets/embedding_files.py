@@ -19,13 +19,13 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_regular, read_text
 from infopursuit.core.names import composed
 from infopursuit.core.tables import EMBEDDING, clip_name
-from infopursuit.datasets.given import Given, Pictures, numbered
 from infopursuit.datasets.image_source import (
     SPLITS,
     classes_alike,
     classes_of_one_split,
     split_name,
 )
+from infopursuit.datasets.samples import Pictures, Samples, numbered
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ IMAGE, CLASSES = "image", ("class_name", "label")
 Labelled = tuple[np.ndarray, np.ndarray]
 
 
-def given_embeddings(path: Path, label: str | None = None) -> Given:
+def embedded_samples(path: Path, label: str | None = None) -> Samples:
     """Read embeddings, with classes and splits if the file has some, and encoded images.
 
     Args:
@@ -57,7 +57,7 @@ def given_embeddings(path: Path, label: str | None = None) -> Given:
         parts = _of_arrays(path)
         if len(parts) == 1:
             return parts[0]
-        return Given(
+        return Samples(
             str(path),
             [each for part in parts for each in part.ids],
             [each for part in parts for each in part.labels.tolist()],
@@ -67,10 +67,10 @@ def given_embeddings(path: Path, label: str | None = None) -> Given:
     rows = map_array(path)
     if rows.ndim != 2 or not rows.shape[1]:
         raise InputError(f"{path}: an array of shape {rows.shape}; expected embeddings (n, d)")
-    return Given(str(path), numbered(path.name, len(rows)), rows=rows)
+    return Samples(str(path), numbered(path.name, len(rows)), rows=rows)
 
 
-def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Given, Given | None]:
+def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Samples, Samples | None]:
     """Read labelled embeddings to fit on, and those to test on if the file has some.
 
     Args:
@@ -84,7 +84,7 @@ def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Given, Give
             )
         of_rows = map_array(labels) if labels.suffix == ".npy" else np.array(read_lines(labels))
         rows, of_rows = _same_length(path, map_array(path), texts_of(of_rows))
-        return Given(str(path), numbered(path.name, len(rows)), of_rows, rows=rows), None
+        return Samples(str(path), numbered(path.name, len(rows)), of_rows, rows=rows), None
     if labels is not None:
         raise InputError(f"--labels {labels}: expected it with an .npy file")
     parts = _of_arrays(path) if path.suffix == ".npz" else _of_splits(_of_parquet(path))
@@ -114,27 +114,27 @@ def read_embedded_texts(path: Path) -> tuple[list[str], np.ndarray, str | None]:
         arrays = read_arrays(path)
         texts = _first_of(path, arrays, TEXTS).tolist()
         return [str(text) for text in texts], _first_of(path, arrays, ROWS), None
-    table = read_given_table(path, ("text",))
+    table = read_table_samples(path, ("text",))
     texts, rows = table.column("text"), table.column(EMBEDDING)
     if not all(isinstance(text, str) for text in texts):
         raise InputError(f"{path}: text is not a column of texts; expected texts")
     return texts, rows, table.clip
 
 
-def _of_arrays(path: Path) -> list[Given]:
+def _of_arrays(path: Path) -> list[Samples]:
     arrays = read_arrays(path)
     if ARRAYS[0] not in arrays:
         rows = _first_of(path, arrays, ROWS)
         if not {*LABELS} & {*arrays}:
             _same_length(path, rows, np.zeros(len(rows)))
-            return [Given(str(path), numbered(path.name, len(rows)), rows=rows)]
+            return [Samples(str(path), numbered(path.name, len(rows)), rows=rows)]
         labels = _class_of_each(path, arrays, _first_of(path, arrays, LABELS), "labels")
         splits = {TESTED: _same_length(path, rows, labels)}
     else:
         parts = {split: rows_of_split(path, arrays, split) for split in SPLITS}
         splits = {split: part for split, part in parts.items() if part is not None}
     return [
-        Given(str(path), numbered(split, len(rows)), labels, [split] * len(rows), rows=rows)
+        Samples(str(path), numbered(split, len(rows)), labels, [split] * len(rows), rows=rows)
         for split, (rows, labels) in splits.items()
     ]
 
@@ -179,7 +179,7 @@ def texts_of(values: np.ndarray) -> np.ndarray:
     return np.array([composed(name) for name in names], dtype=np.str_)[places.reshape(values.shape)]
 
 
-def of_classes(path: str | Path, train: Given, test: Given) -> Given:
+def of_classes(path: str | Path, train: Samples, test: Samples) -> Samples:
     """Return the test rows of classes that the training rows have; say which classes lack some."""
     classes = set(train.labels.tolist())
     known = [row for row, label in enumerate(test.labels.tolist()) if label in classes]
@@ -229,7 +229,7 @@ class GivenTable(NamedTuple):
         return self.columns[name]
 
 
-def read_given_table(path: Path, columns: Sequence[str], nulls: Sequence[str] = ()) -> GivenTable:
+def read_table_samples(path: Path, columns: Sequence[str], nulls: Sequence[str] = ()) -> GivenTable:
     """Read some columns of plain values, and `embedding`, of a Parquet file."""
     check_regular(path)
     try:
@@ -312,7 +312,7 @@ def _class_labels(schema: pa.Schema) -> dict[str, list[str]]:
         return {}
 
 
-def _of_parquet(path: Path, label: str | None = None) -> Given:
+def _of_parquet(path: Path, label: str | None = None) -> Samples:
     schema = _schema(path)
     image, named = _images(path, schema), _class_labels(schema)
     plain = [name for name in CLASSES if name in schema.names]
@@ -324,7 +324,7 @@ def _of_parquet(path: Path, label: str | None = None) -> Given:
             "%s: no classes: %s could be; --label can name one", path, " or ".join(chosen)
         )
     chosen = chosen if len(chosen) == 1 else []
-    table = read_given_table(path, ("id", "split", *chosen), nulls=("id", *chosen))
+    table = read_table_samples(path, ("id", "split", *chosen), nulls=("id", *chosen))
     if image is None and IMAGE in table.names:
         kind = schema.field(IMAGE).type
         raise InputError(f"{path}: image is {kind}; expected binary, encoded images")
@@ -336,7 +336,7 @@ def _of_parquet(path: Path, label: str | None = None) -> Given:
     classes = columns[chosen[0]] if chosen else None
     if classes is not None and (names := named.get(chosen[0])):
         classes = [names[each] if each in range(len(names)) else None for each in classes]
-    source = Given(
+    source = Samples(
         str(path),
         list(map(str, columns.get("id", numbered(path.name, table.rows)))),
         classes,
@@ -377,7 +377,7 @@ def roles(path: Path, given: Sequence[Any]) -> list[str | None]:
     return [beside if roles.get(each) == "validation" else roles.get(each) for each in given]
 
 
-def _of_splits(source: Given) -> list[Given]:
+def _of_splits(source: Samples) -> list[Samples]:
     path = source.where
     if source.rows is None:
         raise InputError(f"{path}: no column {EMBEDDING!r}; expected the embedding of each row")

@@ -28,9 +28,9 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_regular, is_file, read_text_list
 from infopursuit.core.names import composed, is_systems
 from infopursuit.datasets.decoding import suffixes
-from infopursuit.datasets.embedding_files import given_embeddings, image_column, roles
-from infopursuit.datasets.given import HUB, Given
+from infopursuit.datasets.embedding_files import embedded_samples, image_column, roles
 from infopursuit.datasets.image_source import files_stamp, split_name
+from infopursuit.datasets.samples import HUB, Samples
 
 logger = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def is_packed(given: str | Path) -> bool:
     return path.suffix == PARQUET and is_file(path) and image_column(path) is not None
 
 
-def read_packed(given: str | Path, label: str | None = None) -> Given:
+def read_packed(given: str | Path, label: str | None = None) -> Samples:
     """Read the classes and splits of packed pictures; the pictures themselves when asked for.
 
     Args:
@@ -61,15 +61,15 @@ def read_packed(given: str | Path, label: str | None = None) -> Given:
     """
     path = Path(given)
     if str(given).startswith(HUB) or path.suffix.lower() in PINS or saved_by_datasets(path):
-        from infopursuit.datasets.pinned_datasets import given_disk, given_of_hub, given_pinned
+        from infopursuit.datasets.pinned_datasets import hub_samples, pinned_samples, saved_samples
 
         if str(given).startswith(HUB):
-            return given_of_hub(str(given), label)
+            return hub_samples(str(given), label)
         if label is not None:
             raise InputError(f"{given}: --label: expected it with Parquet; a YAML file names one")
-        return given_disk(path) if path.is_dir() else given_pinned(path)
+        return saved_samples(path) if path.is_dir() else pinned_samples(path)
     files = _files(path) if path.is_dir() else [path]
-    parts = [_of_tar(file) if file.suffix.lower() == TAR else given_embeddings(file, label)
+    parts = [_of_tar(file) if file.suffix.lower() == TAR else embedded_samples(file, label)
              for file in files]  # fmt: skip
     whole = _joined(str(given), parts)
     if whole.splits is not None:
@@ -87,7 +87,7 @@ def read_packed(given: str | Path, label: str | None = None) -> Given:
     return replace(whole, splits=splits).subset(rows)
 
 
-def _joined(where: str, parts: Sequence[Given]) -> Given:
+def _joined(where: str, parts: Sequence[Samples]) -> Samples:
 
     def all_of(name: str) -> list[Any] | None:
         columns = [getattr(part, name) for part in parts]
@@ -104,7 +104,7 @@ def _joined(where: str, parts: Sequence[Given]) -> Given:
             by_row |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
         return [by_row[row] for row in rows]
 
-    return Given(where, all_of("ids") or [], all_of("classes"), all_of("splits"), pictures)
+    return Samples(where, all_of("ids") or [], all_of("classes"), all_of("splits"), pictures)
 
 
 def packed_stamp(path: Path) -> str:
@@ -154,7 +154,7 @@ def _check_one_folder(files: Sequence[Path], called: Sequence[str | None]) -> No
 # -- tars -----------------------------------------------------------------------------------------
 
 
-def _of_tar(file: Path) -> Given:
+def _of_tar(file: Path) -> Samples:
     """Index a tar of WebDataset: where each picture is, and its class."""
     samples: defaultdict[str, dict[str, tuple[int, int]]] = defaultdict(dict)
     try:
@@ -187,7 +187,7 @@ def _of_tar(file: Path) -> Given:
     if other:
         logger.warning("%s: %d of %d samples have no picture", file, other, len(samples))
     labels = None if all(each is None for each in classes) else classes
-    return Given(str(file), ids, labels, pictures=partial(_read, file, places))
+    return Samples(str(file), ids, labels, pictures=partial(_read, file, places))
 
 
 def _class_of(file: Path, key: str, parts: dict[str, tuple[int, int]], names: Sequence[str]) -> Any:

@@ -20,7 +20,6 @@ from pydantic import Field
 from infopursuit.core.errors import InputError, one_line
 from infopursuit.core.settings import Section, read_one_of
 from infopursuit.datasets.archives import list_cub200, list_imagenet, list_rival10
-from infopursuit.datasets.given import HUB, Given, Pictures, of_list
 from infopursuit.datasets.image_source import (
     SPLITS,
     ImageSource,
@@ -31,6 +30,7 @@ from infopursuit.datasets.image_source import (
     split_name,
     streamed,
 )
+from infopursuit.datasets.samples import HUB, Pictures, Samples, of_list
 
 logger = logging.getLogger(__name__)
 
@@ -143,13 +143,13 @@ def open_pinned_dataset(path: Path, classes: Sequence[str]) -> ImageSource:
     return _source(path, pinned, _find(path, pinned), classes)
 
 
-def given_pinned(path: Path) -> Given:
+def pinned_samples(path: Path) -> Samples:
     """Return what a YAML file pins, with the names that the data set has for its classes."""
     pinned = read_pinned_dataset(path)
-    return _given(path, _find(path, pinned), pinned.renamed)
+    return _samples(path, _find(path, pinned), pinned.renamed)
 
 
-def given_of_hub(name: str, label: str | None = None) -> Given:
+def hub_samples(name: str, label: str | None = None) -> Samples:
     """Return a data set of the Hugging Face hub by its name, hf:OWNER/NAME or hf:OWNER/NAME@COMMIT.
 
     Without a commit it is today's, which is logged. Of several splits the one called train and the
@@ -175,7 +175,7 @@ def given_of_hub(name: str, label: str | None = None) -> Given:
     splits = _load(name, pinned, partial(_two_splits, name))
     sets = [splits[each] for each in _two_splits(name, splits)]
     columns = _columns(name, "hub", sets[0].features, None, label)
-    return _given(name, _of_datasets(name, sets, columns, "", _hub_caches()))
+    return _samples(name, _of_datasets(name, sets, columns, "", _hub_caches()))
 
 
 def _two_splits(where: str, names: Iterable[str]) -> list[str]:
@@ -218,14 +218,14 @@ def _source(path: Path, pinned: PinnedDataset, found: Found, classes: Sequence[s
     return ImageSource(str(path), rows, found.stamp, streamed(found.pictures, len(found.ids)))
 
 
-def _given(where: str | Path, found: Found, renamed: Mapping[str, str] | None = None) -> Given:
+def _samples(where: str | Path, found: Found, renamed: Mapping[str, str] | None = None) -> Samples:
     names, known = found.names, renamed or {}
     classes: list[Any] = [
         None if label < 0 else label if names is None else known.get(names[label], names[label])
         for label in found.labels
     ]
     splits = None if found.splits is None else list(found.splits)
-    return Given(str(where), list(found.ids), classes, splits, found.pictures)
+    return Samples(str(where), list(found.ids), classes, splits, found.pictures)
 
 
 # -- the library `datasets` -----------------------------------------------------------------------
@@ -318,9 +318,9 @@ def open_disk(folder: Path, classes: Sequence[str]) -> ImageSource:
     return _source(folder, pinned, _find_disk(pinned), classes)
 
 
-def given_disk(folder: Path) -> Given:
+def saved_samples(folder: Path) -> Samples:
     """Return the images of a folder that `save_to_disk` wrote."""
-    return _given(folder, _find_disk(DiskDataset(disk=str(folder))))
+    return _samples(folder, _find_disk(DiskDataset(disk=str(folder))))
 
 
 def _find_disk(pinned: DiskDataset) -> Found:

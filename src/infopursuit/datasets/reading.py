@@ -19,7 +19,7 @@ from pathlib import Path
 
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.names import is_systems
-from infopursuit.datasets.given import Given, of_list
+from infopursuit.datasets.samples import Samples, of_list
 from infopursuit.datasets.table_columns import Wanted
 
 # Suffixes of files that hold rows rather than one picture.
@@ -39,7 +39,7 @@ def _is_packed(given: str) -> bool:
     return is_packed(given)
 
 
-def read_given(given: str, table: Wanted | None = None) -> Given:
+def read_samples(given: str, table: Wanted | None = None) -> Samples:
     """Read what a folder, a file or a pattern has; pictures stay on the disk.
 
     Args:
@@ -49,14 +49,14 @@ def read_given(given: str, table: Wanted | None = None) -> Given:
     """
     path = Path(given)
     if table is not None and (path.suffix != ".npy" or table.columns is not None):
-        from infopursuit.datasets.table_files import given_rows
+        from infopursuit.datasets.table_files import table_samples
 
         if path.suffix.lower() not in TABLES:
             raise InputError(
                 f"{path}: the model asks about the columns of a table; expected one "
                 f"({', '.join(TABLES)})"
             )
-        return given_rows(path, table)
+        return table_samples(path, table)
     if _is_packed(given):
         from infopursuit.datasets.packed_pictures import read_packed
 
@@ -66,11 +66,11 @@ def read_given(given: str, table: Wanted | None = None) -> Given:
 
         folder = read_image_folder(path)
         ids = [writable(file.relative_to(path).as_posix()) for file in folder.pictures]
-        return Given(given, ids, folder.labels, folder.splits, of_list(folder.pictures))
+        return Samples(given, ids, folder.labels, folder.splits, of_list(folder.pictures))
     if path.suffix in ROWS and (path.suffix != ".parquet" or path.exists()):
-        from infopursuit.datasets.embedding_files import given_embeddings
+        from infopursuit.datasets.embedding_files import embedded_samples
 
-        return given_embeddings(path)
+        return embedded_samples(path)
     if path.suffix in TABLES:
         raise InputError(
             f"{given}: a table; the model asks about images: expected pictures or embeddings "
@@ -78,18 +78,18 @@ def read_given(given: str, table: Wanted | None = None) -> Given:
         )
     files = image_files([given])
     ids = [writable(file.relative_to(path).as_posix() if path.is_dir() else file) for file in files]
-    return Given(given, ids, pictures=of_list(files))
+    return Samples(given, ids, pictures=of_list(files))
 
 
-def read_each(given: Sequence[str], table: Wanted | None) -> Iterator[Given]:
+def read_each(given: Sequence[str], table: Wanted | None) -> Iterator[Samples]:
     """Yield what is given: each file of rows in turn, then all pictures, by their paths."""
     files = [each for each in given if is_rows(each, table)]
     for each in files:
-        yield read_given(each, table)
+        yield read_samples(each, table)
     pictures = [each for each in given if each not in files]
     if pictures or not files:
         paths = image_files(pictures)
-        yield Given(", ".join(pictures), list(map(str, paths)), pictures=of_list(paths))
+        yield Samples(", ".join(pictures), list(map(str, paths)), pictures=of_list(paths))
 
 
 def image_files(given: Sequence[str]) -> list[Path]:

@@ -16,7 +16,7 @@ from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_regular
 from infopursuit.core.numbers import NUMBER
-from infopursuit.datasets.given import Given
+from infopursuit.datasets.samples import Samples
 from infopursuit.datasets.table_columns import MOST_CATEGORIES, Wanted, is_dates
 
 logger = logging.getLogger("infopursuit")
@@ -154,7 +154,7 @@ def read_table(path: Path) -> TableFile:
     return TableFile(path, values, written)
 
 
-def given_rows(path: Path, wanted: Wanted) -> Given:
+def table_samples(path: Path, wanted: Wanted) -> Samples:
     """Read the columns that a model of a table asks about, and the class if there is a column."""
     table = read_table(path)
     columns, label = wanted.columns, None
@@ -182,7 +182,7 @@ def given_rows(path: Path, wanted: Wanted) -> Given:
         names = [text or name for text, name in zip(table.texts(named_by), names, strict=True)]
     values = table.values.select(places).rename_columns(list(columns))
     classes, marks = None if label is None else table.texts(label), table.marks(label)
-    return Given(str(path), names, classes, rows=values, marks=marks)
+    return Samples(str(path), names, classes, rows=values, marks=marks)
 
 
 def _typed(cells: list[str | None], decimal_comma: bool) -> pa.Array:

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.renderers import renderer
-from infopursuit.datasets.given import is_pictures, names_of
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
+from infopursuit.datasets.samples import is_pictures, names_of
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.datasets.table_columns import column_names as names_of_columns
 from infopursuit.estimators import persistence

@@ -12,9 +12,9 @@ from infopursuit.datasets.matrix import Matrix, as_tensor
 from infopursuit.datasets.table_columns import TableColumns, check_numbers
 from infopursuit.estimators.base import PursuitClassifier, column_names
 from infopursuit.questions.columns import TableQuestions
+from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.labels import refuse_complex, refuse_missing
 from infopursuit.questions.source import QuestionSource
-from infopursuit.questions.wishes import Wishes
 
 
 class Inputs(PursuitClassifier):
@@ -33,11 +33,13 @@ class Inputs(PursuitClassifier):
         own = self._own_source()
         return self.texts is None if own is None else own.of_tables
 
-    def _table_to_fit(self, X: Any, y: Any, wishes: Wishes) -> tuple[Matrix, Any, QuestionSource]:
+    def _table_to_fit(
+        self, X: Any, y: Any, constraints: QuestionConstraints
+    ) -> tuple[Matrix, Any, QuestionSource]:
         self.columns_ = TableColumns.of(X)
         rows, y = self._checked(X, y, reset=True)
         source = self._own_source() or TableQuestions()
-        return rows, y, source.on_columns(self._table_columns(), wishes)
+        return rows, y, source.on_columns(self._table_columns(), constraints)
 
     def _table(self, X: Any) -> Matrix:
         return self._checked(X, "no_validation", reset=False)[0]

@@ -10,7 +10,7 @@ from pydantic import ValidationError, create_model
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section, first_mistake
 from infopursuit.pursuit.vip.settings import VariationalSettings
-from infopursuit.questions.wishes import Rates
+from infopursuit.questions.constraints import Rates
 
 
 @dataclass(frozen=True)

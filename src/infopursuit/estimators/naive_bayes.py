@@ -28,13 +28,13 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.columns import TableQuestions
+from infopursuit.questions.constraints import QuestionConstraints, Rates, check_share, check_words
 from infopursuit.questions.fitting import Fitted, Split, fit_pursuit
 from infopursuit.questions.knowledge import ClassKnowledge, Knowledge
 from infopursuit.questions.labels import check_width, seed_of, training_set, validation_set
 from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
-from infopursuit.questions.wishes import Rates, Wishes, check_share, check_words
 from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
 
 
@@ -142,7 +142,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         Raises:
             InputError, ValueError: a setting or an input is malformed.
         """
-        wishes, seed = self._checked_settings(), seed_of(self.random_state)
+        constraints, seed = self._checked_settings(), seed_of(self.random_state)
         shards = TrainingSet.in_shards(X)
         self._check_teaching(annotations, reference_embeddings)
         self.columns_ = memory = None
@@ -151,14 +151,14 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             for name, value in given.items():
                 if value is not None:
                     raise InputError(f"{name}: of rows in memory; expected None for shards")
-            source = self._own_source() or self._texts_to_ask(wishes, reference_embeddings)
+            source = self._own_source() or self._texts_to_ask(constraints, reference_embeddings)
             self._set_width(source, shards.shards.where, shards.shards.width)
             self._keep_column_names(None)
         elif self._of_tables():
-            rows, y, source = self._table_to_fit(X, y, wishes)
+            rows, y, source = self._table_to_fit(X, y, constraints)
             memory = training_set(rows, y, sample_weight)
         else:
-            source = self._own_source() or self._texts_to_ask(wishes, reference_embeddings)
+            source = self._own_source() or self._texts_to_ask(constraints, reference_embeddings)
             rows = UnitMatrix(X, "X")
             memory = training_set(rows, y, sample_weight)
             self._set_width(source, "X", rows.width)
@@ -177,7 +177,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         split = Split.of(data, float(self.validation_fraction), held_out)
         if isinstance(source, TextSource):
             warn_unless_one_clip(source.texts, split.train.sample(MOST, seed))
-        self._take(fit_pursuit(source, wishes, split, seed, self.rates, self._rule(None)))
+        self._take(fit_pursuit(source, constraints, split, seed, self.rates, self._rule(None)))
         self.clip_ = None if shards is None else shards.shards.clip
         if memory is not None:
             remember(self.provenance_, each_row(memory.rows))
@@ -287,11 +287,11 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
         """
-        wishes, seed = self._checked_settings(), seed_of(self.random_state)
-        source, rows = self._texts_to_ask(wishes, reference_embeddings), UnitMatrix(X, "X")
+        constraints, seed = self._checked_settings(), seed_of(self.random_state)
+        source, rows = self._texts_to_ask(constraints, reference_embeddings), UnitMatrix(X, "X")
         data = training_set(rows, y, sample_weight)
-        chooser = source.on(data, wishes, seed)
-        return chooser.texts.named(chooser.rows(wishes, seed))
+        chooser = source.on(data, constraints, seed)
+        return chooser.texts.named(chooser.rows(constraints, seed))
 
     def candidates(self, X: Any, y: Any, count: int) -> list[str]:
         """Return at most `count` texts that may become questions: those that tell most alone.
@@ -301,10 +301,10 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
         """
-        wishes, seed = self._checked_settings(), seed_of(self.random_state)
-        source, data = self._texts_to_ask(wishes), training_set(UnitMatrix(X, "X"), y)
+        constraints, seed = self._checked_settings(), seed_of(self.random_state)
+        source, data = self._texts_to_ask(constraints), training_set(UnitMatrix(X, "X"), y)
         chooser = TextsOnImages(source, data, source.known(data))
-        return chooser.texts.named(chooser.candidate_rows(count, wishes, seed))
+        return chooser.texts.named(chooser.candidate_rows(count, constraints, seed))
 
     def check_before_fit(self, labels: Sequence[Any] | np.ndarray) -> None:
         """Check all settings that need no embeddings: before hours of embedding.
@@ -312,9 +312,9 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         Raises:
             InputError: one is malformed, names no text, or knows nothing of these classes.
         """
-        wishes, texts = self._checked_settings(), list(cast(Any, self.texts) or ())
-        required_questions(TextTable.from_arrays(texts, np.ones((len(texts), 1))), wishes)
-        warn_of_idle_bans(texts, wishes.ban)
+        constraints, texts = self._checked_settings(), list(cast(Any, self.texts) or ())
+        required_questions(TextTable.from_arrays(texts, np.ones((len(texts), 1))), constraints)
+        warn_of_idle_bans(texts, constraints.ban)
         known = Knowledge.of(self.knowledge)
         if known is not None and not known.drafted:
             ClassKnowledge(known.given, np.unique(labels), texts)
@@ -341,9 +341,11 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
 
     # -- settings and sources ---------------------------------------------------------------
 
-    def _checked_settings(self) -> Wishes:
-        wishes = Wishes(self.n_queries, self.queries, self.ban, self.keep, self.first_query)
-        wishes.checked()
+    def _checked_settings(self) -> QuestionConstraints:
+        constraints = QuestionConstraints(
+            self.n_queries, self.queries, self.ban, self.keep, self.first_query
+        )
+        constraints.checked()
         check_words("rates", self.rates, get_args(Rates))
         check_share("validation_fraction", self.validation_fraction, whole=False)
         no_texts = self.texts is None or self._own_source() is not None
@@ -352,7 +354,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         if no_texts and self.knowledge is not None:
             raise InputError("knowledge is about texts; expected None if there are no texts")
         self._rule(None)
-        return wishes
+        return constraints
 
     def _check_teaching(self, annotations: Any, reference: Any) -> None:
         """Raise InputError for what people teach of texts, if there are none."""
@@ -368,7 +370,9 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             check_width(name, width, source.texts.unit_matrix.width)
         self.n_features_in_ = width
 
-    def _texts_to_ask(self, wishes: Wishes, reference_embeddings: Any = None) -> TextSource:
+    def _texts_to_ask(
+        self, constraints: QuestionConstraints, reference_embeddings: Any = None
+    ) -> TextSource:
         if self.texts is None or self._own_source() is not None:
             raise InputError("texts is missing; expected texts to choose from")
         reference = None
@@ -376,5 +380,5 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             reference = UnitMatrix(reference_embeddings, "reference_embeddings")
         texts = TextTable.from_arrays(self.texts, self.text_embeddings)
         source = TextSource(texts, Knowledge.of(self.knowledge), reference)
-        source.check(wishes)
+        source.check(constraints)
         return source

@@ -22,7 +22,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.names import composed
 from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.embedding_files import of_classes
-from infopursuit.datasets.given import Given, names_of, of_list
 from infopursuit.datasets.image_folders import (
     TEST_FRACTION,
     LabelledPictures,
@@ -31,6 +30,7 @@ from infopursuit.datasets.image_folders import (
 )
 from infopursuit.datasets.image_source import SPLITS
 from infopursuit.datasets.packed_pictures import is_packed, read_packed
+from infopursuit.datasets.samples import Samples, names_of, of_list
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.plan import Embedding, Plan, carry_out
 
@@ -102,7 +102,7 @@ def fit(
 
 def labelled_pictures(
     images: Any, classes: Any = None, test_fraction: float = TEST_FRACTION, label: str | None = None
-) -> tuple[Given, Given | None]:
+) -> tuple[Samples, Samples | None]:
     """Return the pictures to fit on, and those to test on if a folder has some.
 
     Args and errors are those of `fit`; `label` is the column of the classes, if Parquet files have
@@ -119,19 +119,19 @@ def labelled_pictures(
             f"{len(labels)} labels for {len(pictures)} pictures; expected one for each (a folder "
             "CLASS/IMAGE brings its own)"
         )
-    return _given("images", LabelledPictures(pictures, np.array(labels).tolist())), None
+    return _samples("images", LabelledPictures(pictures, np.array(labels).tolist())), None
 
 
 def _of_path(
     images: str | Path, classes: Any, test_fraction: float, label: str | None
-) -> tuple[Given, Given | None]:
+) -> tuple[Samples, Samples | None]:
     packed = is_packed(images)
     if packed:
         given = _labelled(read_packed(images, label))
         names = given.ids
     else:
         folder = read_image_folder(images)
-        given = _given(images, folder)
+        given = _samples(images, folder)
         names = [file.relative_to(images).as_posix() for file in folder.pictures]
     split = given.splits is None and test_fraction > 0
     if split:
@@ -154,7 +154,7 @@ def _of_path(
     return train, test
 
 
-def _labelled(given: Given) -> Given:
+def _labelled(given: Samples) -> Samples:
     labelled = [row for row, each in enumerate(given.classes or ()) if each is not None]
     if not labelled:
         raise InputError(
@@ -173,6 +173,6 @@ def _labelled(given: Given) -> Given:
     return given if len(labelled) == len(given) else given.subset(labelled)
 
 
-def _given(where: str | Path, found: LabelledPictures) -> Given:
+def _samples(where: str | Path, found: LabelledPictures) -> Samples:
     names = names_of(found.pictures, len(found.pictures))
-    return Given(str(where), names, found.labels, found.splits, of_list(found.pictures))
+    return Samples(str(where), names, found.labels, found.splits, of_list(found.pictures))

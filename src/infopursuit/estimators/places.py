@@ -20,7 +20,7 @@ from infopursuit.clip.embed import check_all_readable, embed_readable_pictures
 from infopursuit.clip.towers import OpenClip, model_clip
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import picture_list, thumbnail, to_rgb
-from infopursuit.datasets.given import is_pictures
+from infopursuit.datasets.samples import is_pictures
 from infopursuit.pursuit.explanation import Explanation
 
 if TYPE_CHECKING:

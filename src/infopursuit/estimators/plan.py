@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from infopursuit.clip.embed import cache_folder, embed_given, embed_texts
+from infopursuit.clip.embed import cache_folder, embed_samples, embed_texts
 from infopursuit.clip.towers import load_clip
 from infopursuit.core.devices import log_where_it_computes
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
-from infopursuit.datasets.given import Given, Readable
+from infopursuit.datasets.samples import Readable, Samples
 from infopursuit.datasets.trained_on import remember
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.questions.knowledge import BY_CLIP
@@ -86,11 +86,11 @@ class Fitted(NamedTuple):
     """A model, and the images that tell how good it is."""
 
     model: InformationPursuitClassifier
-    test: Given | None  # that can be read, with embeddings
+    test: Samples | None  # that can be read, with embeddings
     annotations: Annotations | None  # under the names of the images
 
 
-def carry_out(plan: Plan, train: Given, test: Given | None = None) -> Fitted:
+def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted:
     """Fit a classifier, and measure it on test images.
 
     Args:
@@ -207,11 +207,11 @@ class _Tower:
     def embedded(self, texts: Sequence[str]) -> np.ndarray:
         return embed_texts(self.clip, texts, self.how.batch_size, self.how.progress)
 
-    def readable(self, given: Given) -> Readable:
+    def readable(self, given: Samples) -> Readable:
         """Return what can be read of given images; warn of the others."""
         if given.rows is not None:
             return Readable(given)
-        found = embed_given(self.clip, given, self.how.batch_size, self.how.progress)
+        found = embed_samples(self.clip, given, self.how.batch_size, self.how.progress)
         # The name of a file may be no text that UTF-8 can hold.
         rejected = {writable(name): why for name, why in found.rejected.items()}
         if rejected:

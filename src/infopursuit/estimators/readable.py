@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from infopursuit.core.errors import InputError
-from infopursuit.datasets.given import Given, Readable
+from infopursuit.datasets.samples import Readable, Samples
 from infopursuit.datasets.table_columns import Wanted
 from infopursuit.estimators.base import PursuitClassifier
 
@@ -29,7 +29,7 @@ def clip_of(model: PursuitClassifier) -> Clip:
     return model_clip(model.clip_source_, model.clip_, model.clip_device_)
 
 
-def readable(model: PursuitClassifier, given: Given, where: bool = False) -> Readable:
+def readable(model: PursuitClassifier, given: Samples, where: bool = False) -> Readable:
     """Return what can be read of what was given, with rows.
 
     Args:
@@ -42,11 +42,11 @@ def readable(model: PursuitClassifier, given: Given, where: bool = False) -> Rea
             know its CLIP.
     """
     if given.rows is None:
-        from infopursuit.clip.embed import embed_given
+        from infopursuit.clip.embed import embed_samples
         from infopursuit.estimators.places import directions
 
         along = directions(model) if where else None
-        return embed_given(clip_of(model), given, directions=along)
+        return embed_samples(clip_of(model), given, directions=along)
     if where:
         raise InputError("--where: rows do not say where anything is; expected pictures")
     if None not in (given.clip, model.clip_) and given.clip != model.clip_:

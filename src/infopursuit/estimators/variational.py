@@ -44,10 +44,10 @@ from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import ALONE, Execution, Processes
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.training import InitialDictionary, Trainer, TrainingImages
+from infopursuit.questions.constraints import QuestionConstraints, check_whole, check_words
 from infopursuit.questions.labels import LARGEST_SEED, check_width, training_set, validation_set
 from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.questions.source import QuestionSource
-from infopursuit.questions.wishes import Wishes, check_whole, check_words
 from infopursuit.texts.text_table import TextTable
 
 # Weights are selected by the accuracy after 1 to at most this many questions.
@@ -209,9 +209,9 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
                 f"dictionary is {self.dictionary!r}, and only texts can be learned; expected "
                 "texts, or 'fixed' for other questions"
             )
-        wishes = Wishes(self.n_queries, self.queries).checked()
+        constraints = QuestionConstraints(self.n_queries, self.queries).checked()
         if self._of_tables():
-            rows, y, source = self._table_to_fit(X, y, wishes)
+            rows, y, source = self._table_to_fit(X, y, constraints)
             read = self._table
         else:
             source, rows = self._own_source(), UnitMatrix(X, "X")
@@ -219,7 +219,7 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         assert source is not None
         data = training_set(rows, y)
         train, held_out = self._split(data, validation, read)
-        chosen = source.choose(train, wishes, self.random_state)
+        chosen = source.choose(train, constraints, self.random_state)
         if chosen.querier is not InformationGain:
             raise InputError(
                 "texts: questions with costs, or a querier of their own; a network asks what it "

@@ -12,8 +12,8 @@ from infopursuit.datasets.labelled_images import load_images
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
+from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.texts import TextsOnImages, TextSource
-from infopursuit.questions.wishes import Wishes
 from infopursuit.texts.text_table import TextTable
 
 
@@ -47,6 +47,6 @@ def candidate_texts(
     rows = UnitMatrix(train.embeddings, "images")
     data = InMemorySet(rows, torch.from_numpy(labels), None, classes)
     on_images = TextsOnImages(TextSource(universe), data, None)
-    candidates = on_images.candidate_rows(most, Wishes(k, keep=own_texts), 0)
+    candidates = on_images.candidate_rows(most, QuestionConstraints(k, keep=own_texts), 0)
     chosen = {*own_texts, *universe.named(candidates)}  # those given include equals of one another
     return [text for text in universe.texts if text in chosen]

@@ -22,8 +22,8 @@ from infopursuit.pursuit.answers.columns import (
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.selection import credit_of
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.questions.constraints import QuestionConstraints, check_words
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.questions.wishes import Wishes, check_words
 from infopursuit.texts.text_table import (
     check_room,
     not_banned,
@@ -75,7 +75,7 @@ class TableQuestions(QuestionSource):
         costs = None if self.costs is None else {k: float(v) for k, v in self.costs.items()}
         return {"gaps": self.gaps, "costs": costs, "note": self.note}
 
-    def on_columns(self, names: TableColumns, wishes: Wishes) -> TableQuestions:
+    def on_columns(self, names: TableColumns, constraints: QuestionConstraints) -> TableQuestions:
         """Return the same for a table with these columns; warn of words to ban that none has.
 
         Raises:
@@ -86,7 +86,7 @@ class TableQuestions(QuestionSource):
             if _bare(column) not in bare:
                 some = ", ".join(columns[:5])
                 raise InputError(f"costs: {column!r}; expected columns, such as {some}")
-        warn_of_idle_bans([*columns, *(f"{each}?" for each in columns)], wishes.ban)
+        warn_of_idle_bans([*columns, *(f"{each}?" for each in columns)], constraints.ban)
         return replace(self, names=names)
 
     def variants(self, data: TrainingSet) -> Sequence[TableQuestions]:
@@ -100,19 +100,19 @@ class TableQuestions(QuestionSource):
         """Return what gaps tell, and the note."""
         return {"gaps": self.gaps} | ({} if self.note is None else {"note": self.note})
 
-    def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
+    def choose(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> Questions:
         """Return questions for the values of the columns given, or of those that tell most."""
         data, names = cast(InMemorySet, data), cast(TableColumns, self.names)
         rule = column_values(data.rows.tensor(), names, data.weights, self.gaps == "tells")
         texts = value_texts(rule, names)
-        first = [] if wishes.first is None else [wishes.first]
-        kept = sorted(set(values_named([*first, *wishes.keep], rule, names)))
-        allowed = not_banned(texts, wishes.ban)
+        first = [] if constraints.first is None else [constraints.first]
+        kept = sorted(set(values_named([*first, *constraints.keep], rule, names)))
+        allowed = not_banned(texts, constraints.ban)
         refuse_banned([texts[row] for row in kept], allowed[kept], "keep or first_query")
-        if wishes.queries is None:
-            check_room(len(kept), wishes.n_queries)
+        if constraints.queries is None:
+            check_room(len(kept), constraints.n_queries)
             rows = allowed.nonzero().squeeze(1)
-            if len(rows) > wishes.n_queries:
+            if len(rows) > constraints.n_queries:
                 sample = data.sample(SELECTION_ROWS, seed)
                 answers = rule.answers(sample.rows.tensor()).double()
                 weights = torch.ones(len(sample)) if sample.weights is None else sample.weights
@@ -120,9 +120,9 @@ class TableQuestions(QuestionSource):
                 credit = credit.masked_fill(~allowed, -torch.inf)
                 credit[kept] = torch.inf
                 order = credit.argsort(descending=True, stable=True)
-                rows = order[: wishes.n_queries].sort().values
+                rows = order[: constraints.n_queries].sort().values
         else:
-            rows = torch.tensor(values_named(wishes.queries, rule, names))
+            rows = torch.tensor(values_named(constraints.queries, rule, names))
             refuse_banned([texts[row] for row in rows], allowed[rows])
             lacking = [texts[row] for row in kept if row not in rows]
             if lacking or len(set(rows.tolist())) < len(rows):

@@ -4,7 +4,7 @@ If nobody has written what is true of the classes, the CLIP says it: a class is 
 images are closest to. Where no text fits the classes, as of fine kinds of one thing, such a draft
 takes away the questions that tell. So it has to earn its place. On training images that the
 questions were not chosen on, several weights of its words are tried; of those that cost at most
-`COST` of the accuracy, the ones are taken whose yes fit the draft most (`earned`).
+`COST` of the accuracy, the ones are taken whose yes fit the draft most (`select_weights`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ CLOSEST, CLOSE, IN_COMMON = 0.005, 0.01, 0.25
 NEIGHBOURS, AT_ONCE = 5, 256
 # What the information of a text may count, the mildest first: of texts that tell almost the same
 # the one that fits a class is asked; then more is given for the words.
-LADDER = (
+CANDIDATES = (
     TextWeights(1.0, 1.0),
     TextWeights(0.9, 0.8),
     TextWeights(0.9, 0.8, 0.8),
@@ -59,7 +59,7 @@ LADDER = (
     TextWeights(0.35, 0.03),
 )
 # If there are too few images to try weights on.
-UNTRIED = LADDER[1]
+UNTRIED = CANDIDATES[1]
 # What may be given for words: this much of the mean accuracy after 1 to FIRST questions, and of
 # that after all. Of the first LOOKED_AT questions yes are looked at; shares of yes that fit are
 # equal if they differ by less than EQUAL.
@@ -69,7 +69,7 @@ COST, FIRST, LOOKED_AT, EQUAL = 0.01, 20, 10, 0.02
 HALVES, REPEATS, TRIALS = 2, 2, 4096
 
 
-class Tried(NamedTuple):
+class Trial(NamedTuple):
     """What questions do on n images that they were not chosen on.
 
     Attributes:
@@ -84,18 +84,18 @@ class Tried(NamedTuple):
     fitting: Float[Tensor, " n"]
 
     @classmethod
-    def joined(cls, parts: Sequence[Tried]) -> Tried:
+    def joined(cls, parts: Sequence[Trial]) -> Trial:
         """Return what several lots of images gave."""
         return cls(*(torch.cat(values) for values in zip(*parts, strict=True)))
 
     @classmethod
-    def mean(cls, repeats: Sequence[Tried]) -> Tried:
+    def mean(cls, repeats: Sequence[Trial]) -> Trial:
         """Return the means of what the same images gave several times."""
         return cls(*(torch.stack(values).mean(dim=0) for values in zip(*repeats, strict=True)))
 
-    def sorted(self, order: Int[Tensor, " n"]) -> Tried:
+    def sorted(self, order: Int[Tensor, " n"]) -> Trial:
         """Return the same of the images in another order."""
-        return Tried(*(values[order] for values in self))
+        return Trial(*(values[order] for values in self))
 
     @property
     def fits(self) -> float:
@@ -103,7 +103,7 @@ class Tried(NamedTuple):
         return float(self.fitting.sum() / self.yes.sum().clamp_min(1))
 
 
-class Earned(NamedTuple):
+class SelectedWeights(NamedTuple):
     """What a draft may change.
 
     Attributes:
@@ -133,7 +133,7 @@ class Earned(NamedTuple):
             return "CLIP's draft: the texts fit your classes poorly, and nothing was ruled out"
         if self.cost is None or self.fits is None:
             return "CLIP's draft: too few images to try it on; it chooses among almost equal texts"
-        if self.weights == LADDER[0]:
+        if self.weights == CANDIDATES[0]:
             return "CLIP's draft: the texts fit your classes poorly; it takes yes back, no more"
         before, after = (percent(each) for each in self.fits)
         return (
@@ -147,7 +147,7 @@ class Earned(NamedTuple):
 WaysToAsk = Callable[[Sequence[TextWeights], InMemorySet], list[Callable[[InMemorySet], Asked]]]
 
 
-def earned_on(images: InMemorySet, ways_to_ask: WaysToAsk) -> Earned:
+def earned_on(images: InMemorySet, ways_to_ask: WaysToAsk) -> SelectedWeights:
     """Try a draft on images that its questions were not chosen on; return what it may change.
 
     Each half of the images is asked the questions of the other, few images in several halvings.
@@ -155,24 +155,24 @@ def earned_on(images: InMemorySet, ways_to_ask: WaysToAsk) -> Earned:
     repeats = min(max(round(TRIALS / len(images)), 1), REPEATS)
     found = [_halves(images, ways_to_ask, draw * MIX % 2**KEY_BITS) for draw in range(repeats)]
     if not all(found):
-        return Earned(UNTRIED)
-    without, *with_draft = (Tried.mean(each) for each in zip(*found, strict=True))
-    return earned(without, with_draft)
+        return SelectedWeights(UNTRIED)
+    without, *with_draft = (Trial.mean(each) for each in zip(*found, strict=True))
+    return select_weights(without, with_draft)
 
 
-def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Tried]:
+def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Trial]:
     """Return what the ways do on images in the order of their keys; nothing without two halves."""
-    found, keys = list[list[Tried]](), list[np.ndarray]()
+    found, keys = list[list[Trial]](), list[np.ndarray]()
     for rest, others in images.folds(HALVES, FEWEST_OF_A_CLASS, draw):
-        found.append([tried(ask(others)) for ask in ways_to_ask(LADDER, rest)])
+        found.append([tried(ask(others)) for ask in ways_to_ask(CANDIDATES, rest)])
         keys.append(others.keys)
     if not found:
         return []
     order = torch.from_numpy(np.concatenate(keys).argsort(kind="stable"))
-    return [Tried.joined(each).sorted(order) for each in zip(*found, strict=True)]
+    return [Trial.joined(each).sorted(order) for each in zip(*found, strict=True)]
 
 
-def earned(without: Tried, tried: Sequence[Tried]) -> Earned:
+def select_weights(without: Trial, tried: Sequence[Trial]) -> SelectedWeights:
     """Return the weights under which most yes fit, of those that cost little accuracy.
 
     A cost is the larger of two means, which chance makes larger than they are. Of weights under
@@ -186,14 +186,14 @@ def earned(without: Tried, tried: Sequence[Tried]) -> Earned:
     costs = [float(each.max()) for each in losses]
     cheap = [place for place, cost in enumerate(costs) if cost <= COST]
     if not cheap:
-        return Earned(None, min(costs))
+        return SelectedWeights(None, min(costs))
     most = max(tried[place].fits for place in cheap)
     fitting = [place for place in cheap if tried[place].fits >= most - EQUAL]
     best = min(fitting, key=costs.__getitem__)
-    return Earned(LADDER[best], costs[best], (tried[0].fits, tried[best].fits))
+    return SelectedWeights(CANDIDATES[best], costs[best], (tried[0].fits, tried[best].fits))
 
 
-def tried(asked: Asked) -> Tried:
+def tried(asked: Asked) -> Trial:
     """Return which images are classified right, and which yes fit the class."""
     querier, answers, labels, fitting = asked
     classifier = NaiveBayes(querier.table)
@@ -202,7 +202,7 @@ def tried(asked: Asked) -> Tried:
     final = classifier(answers, torch.ones_like(answers)).argmax(dim=1)
     order, said = rolled.order[:, :LOOKED_AT], rolled.answers[:, :LOOKED_AT]
     yes, fits = said > NOT_SURE, fitting[final.unsqueeze(1), order]
-    return Tried(
+    return Trial(
         torch.stack([right.float().mean(dim=1), (final == labels).float()], dim=1),
         yes.sum(dim=1).float(),
         (yes & fits).sum(dim=1).float(),

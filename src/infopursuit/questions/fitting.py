@@ -29,8 +29,8 @@ from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSe
 from infopursuit.pursuit.parts import CLASSIFIERS
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
+from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.questions.wishes import Wishes
 from infopursuit.texts.knowledge import KnowledgeTable
 
 # Tempering looks at this many questions at most.
@@ -82,7 +82,7 @@ class Fitted:
 
 def fit_pursuit(
     source: QuestionSource,
-    wishes: Wishes,
+    constraints: QuestionConstraints,
     split: Split,
     seed: int,
     rates: str = "counted",
@@ -92,18 +92,18 @@ def fit_pursuit(
 
     Args:
         source: of the questions.
-        wishes: which there are to be.
+        constraints: which there are to be.
         split: rows to learn from, and to calibrate on.
         seed: of all samples.
         rates: `counted`, of `subclasses`, or `auto` for the better ones.
         stop: the rule by which held-out rows are asked.
 
     Raises:
-        InputError: a wish cannot be met.
+        InputError: a constraint cannot be met.
     """
     train, held_out, classes = split.train, split.held_out, split.train.classes
-    source, rates, crossed, chosen = best_way(source, rates, wishes, train, seed)
-    questions = source.choose(train, wishes, seed)
+    source, rates, crossed, chosen = best_candidate(source, rates, constraints, train, seed)
+    questions = source.choose(train, constraints, seed)
     querier, k = _counted(questions, train, seed, rates), len(questions.queries)
     rule, table, noun = questions.rule, querier.table, questions.rule.noun
     predicted, familiarity = list[HeldOut](), None
@@ -120,7 +120,7 @@ def fit_pursuit(
         familiarity = Familiarity(table.marginal, rule.answers(kept))
     few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
     if few and split.may_hold_out:
-        predicted += crossed or _crossed(source, rates, wishes, train, seed)
+        predicted += crossed or _crossed(source, rates, constraints, train, seed)
         if not predicted and k:
             warnings.warn(
                 f"{train.distinct} different {noun}s of {len(classes)} classes are too few to "
@@ -162,7 +162,7 @@ def fit_pursuit(
     return Fitted(pursuit, facts, None if known is None else known())
 
 
-class Way(NamedTuple):
+class Candidate(NamedTuple):
     """How the questions are chosen and their evidence is fitted.
 
     Attributes:
@@ -179,9 +179,13 @@ class Way(NamedTuple):
     facts: dict[str, Any]
 
 
-def best_way(
-    source: QuestionSource, rates: str, wishes: Wishes, train: TrainingSet, seed: int
-) -> Way:
+def best_candidate(
+    source: QuestionSource,
+    rates: str,
+    constraints: QuestionConstraints,
+    train: TrainingSet,
+    seed: int,
+) -> Candidate:
     """Return the variant of a source, and then the rates, with the least log-loss.
 
     Each part of the training rows is predicted by a fit on the others. Variants are compared by
@@ -193,33 +197,39 @@ def best_way(
         options = options[:1]
     if len(options) == len(variants) == 1:
         facts = {"rates": options[0]} if rates == "auto" and len(source.rates) > 1 else {}
-        return Way(variants[0], options[0], None, facts)
+        return Candidate(variants[0], options[0], None, facts)
     spread = spread_by(train.total / len(train.classes))
     losses: dict[str, float] = {}
 
-    def tried(variant: QuestionSource, rates: str) -> tuple[float, Way]:
-        crossed = _crossed(variant, rates, wishes, train, seed)
+    def evaluate(variant: QuestionSource, rates: str) -> tuple[float, Candidate]:
+        crossed = _crossed(variant, rates, constraints, train, seed)
         told = [each for each in crossed if each.answers.shape[1]]
         loss = fit_tempering(told, BUDGET, spread)[1] if told else math.inf
         losses[" ".join([rates, variant.facts([]).get("gaps", "")]).rstrip()] = loss
-        return loss, Way(variant, rates, crossed, {"rates": rates, "log_losses": losses})
+        return loss, Candidate(variant, rates, crossed, {"rates": rates, "log_losses": losses})
 
     first = itemgetter(0)
-    best = min((tried(each, "counted") for each in variants), key=first)
+    best = min((evaluate(each, "counted") for each in variants), key=first)
     if len(options) > 1:
-        others = [tried(best[1].source, each) for each in options if each != "counted"]
+        others = [evaluate(best[1].source, each) for each in options if each != "counted"]
         return min([best, *others], key=first)[1]
     if options != ["counted"]:  # as they were asked for; variants are compared by counted rates
-        return Way(best[1].source, options[0], None, {"rates": options[0], "log_losses": losses})
+        return Candidate(
+            best[1].source, options[0], None, {"rates": options[0], "log_losses": losses}
+        )
     return best[1]
 
 
 def _crossed(
-    source: QuestionSource, rates: str, wishes: Wishes, train: TrainingSet, seed: int
+    source: QuestionSource,
+    rates: str,
+    constraints: QuestionConstraints,
+    train: TrainingSet,
+    seed: int,
 ) -> list[HeldOut]:
     crossed = []
     for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
-        asked = source.choose(rest, wishes, seed)
+        asked = source.choose(rest, constraints, seed)
         crossed.append(_answered(_counted(asked, rest, seed, rates), asked.rule, others))
     return crossed
 

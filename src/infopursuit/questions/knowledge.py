@@ -26,7 +26,7 @@ from infopursuit.pursuit.answers.rules import NO, NOT_SURE, YES
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import RollOut
-from infopursuit.questions.wishes import check_share
+from infopursuit.questions.constraints import check_share
 from infopursuit.texts.knowledge import VALUES, KnowledgeTable
 from infopursuit.texts.knowledge_files import open_knowledge
 from infopursuit.texts.normalization import normalize

@@ -19,7 +19,7 @@ from infopursuit.core.errors import InputError, one_such_as, writable
 from infopursuit.core.names import composed
 from infopursuit.datasets.matrix import Matrix
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
-from infopursuit.questions.wishes import check_whole
+from infopursuit.questions.constraints import check_whole
 
 # What is not known, as texts.
 NOT_LABELS = ("nan", "inf", "-inf", "None", "NaT", "<NA>")

@@ -18,7 +18,7 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.rollout import RollOut
-from infopursuit.questions.wishes import Wishes
+from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.texts.knowledge import KnowledgeTable
 
 
@@ -66,7 +66,7 @@ class QuestionSource(ABC):
         """Return what a saved model keeps for another fit, as `TableQuestions` takes it."""
         return None
 
-    def on_columns(self, names: TableColumns, wishes: Wishes) -> QuestionSource:
+    def on_columns(self, names: TableColumns, constraints: QuestionConstraints) -> QuestionSource:
         """Return the same for a table with these columns.
 
         Raises:
@@ -79,11 +79,11 @@ class QuestionSource(ABC):
         return [self]
 
     @abstractmethod
-    def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
+    def choose(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> Questions:
         """Choose the questions on training rows, and fit how rows answer them.
 
         Raises:
-            InputError: a wish cannot be met.
+            InputError: a constraint cannot be met.
         """
 
     def wording(self, queries: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:

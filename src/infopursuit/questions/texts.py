@@ -25,7 +25,7 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQues
 from infopursuit.pursuit.naive_bayes.selection import (
     CandidateTexts,
     MeasuredTexts,
-    TaughtTexts,
+    SupervisedConcepts,
     candidate_rows,
     informative_rows,
     measured_texts,
@@ -35,6 +35,7 @@ from infopursuit.pursuit.naive_bayes.training_set import (
     InMemorySet,
     TrainingSet,
 )
+from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.knowledge import (
     BY_CLIP,
     OBEYED,
@@ -45,7 +46,6 @@ from infopursuit.questions.knowledge import (
     TextWeights,
 )
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.questions.wishes import Wishes
 from infopursuit.texts.asking import questions
 from infopursuit.texts.class_kinds import comparable_texts
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -79,7 +79,7 @@ class TextSource(QuestionSource):
         texts: TextTable,
         knowledge: Knowledge | None = None,
         reference: UnitMatrix | None = None,
-        annotated: TaughtTexts | None = None,
+        annotated: SupervisedConcepts | None = None,
     ) -> None:
         self.texts, self.knowledge = texts, knowledge
         self.relative_to = reference
@@ -88,9 +88,9 @@ class TextSource(QuestionSource):
         self._known: ClassKnowledge | None = None
         self._draft: Any = None  # what it may change, once that is settled
 
-    def check(self, wishes: Wishes) -> None:
+    def check(self, constraints: QuestionConstraints) -> None:
         """Warn of words to ban that no text has, and of texts with equal embeddings."""
-        warn_of_idle_bans(self.texts.texts, wishes.ban)
+        warn_of_idle_bans(self.texts.texts, constraints.ban)
         warn_of_equal_embeddings(self.texts)
 
     def known(self, data: TrainingSet) -> ClassKnowledge | None:
@@ -115,7 +115,7 @@ class TextSource(QuestionSource):
             logger.info("%s", self._known.coverage)
         return self._known
 
-    def on(self, data: TrainingSet, wishes: Wishes, seed: int) -> TextsOnImages:
+    def on(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> TextsOnImages:
         """Return the texts as these images answer them; a draft has to earn its place first."""
         known = self.known(data)
         texts = TextsOnImages(self, data, known)
@@ -124,9 +124,9 @@ class TextSource(QuestionSource):
         from infopursuit.questions.draft import earned_on
 
         if self._draft is None:
-            among = texts.measurable(wishes, seed)
+            among = texts.measurable(constraints, seed)
             shown = data.to_screen().sample(SCREENED_IMAGES, seed)
-            self._draft = earned_on(shown, partial(self._ways_to_ask, among, wishes, seed))
+            self._draft = earned_on(shown, partial(self._ways_to_ask, among, constraints, seed))
             logger.info("%s", self._draft)
         weights = self._draft.weights
         if weights is None:
@@ -136,7 +136,7 @@ class TextSource(QuestionSource):
     def _ways_to_ask(
         self,
         among: Bool[Tensor, " u"],
-        wishes: Wishes,
+        constraints: QuestionConstraints,
         seed: int,
         ladder: Sequence[TextWeights],
         rest: InMemorySet,
@@ -147,11 +147,11 @@ class TextSource(QuestionSource):
         """
         drafted = TextsOnImages(self, rest, self.known(rest), among)
         texts = [TextsOnImages(self, rest, None, among), *map(drafted.weighted, ladder)]
-        return [partial(each.asked_of, wishes, seed) for each in texts]
+        return [partial(each.asked_of, constraints, seed) for each in texts]
 
-    def choose(self, data: TrainingSet, wishes: Wishes, seed: int) -> Questions:
+    def choose(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> Questions:
         """Choose the texts, and fit how images answer them."""
-        return self.on(data, wishes, seed).questions(wishes, seed)
+        return self.on(data, constraints, seed).questions(constraints, seed)
 
     def wording(self, queries: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:
         """Return the questions in words that suit the classes, if something is known of these."""
@@ -180,18 +180,18 @@ class TextSource(QuestionSource):
 
 
 def required_questions(
-    texts: TextTable, wishes: Wishes
+    texts: TextTable, constraints: QuestionConstraints
 ) -> tuple[Bool[Tensor, " u"], Int[Tensor, " m"], Int[Tensor, " k"] | None]:
     """Return which texts are not banned, the rows to keep, and those of the dictionary if given.
 
     Needs no embeddings.
     """
-    allowed = not_banned(texts.texts, wishes.ban)
-    fixed = fixed_rows(texts, wishes.first, wishes.keep, allowed)
-    if wishes.queries is None:
-        check_room(len(fixed), wishes.n_queries)
+    allowed = not_banned(texts.texts, constraints.ban)
+    fixed = fixed_rows(texts, constraints.first, constraints.keep, allowed)
+    if constraints.queries is None:
+        check_room(len(fixed), constraints.n_queries)
         return allowed, fixed, None
-    rows = texts.rows(wishes.queries)
+    rows = texts.rows(constraints.queries)
     refuse_banned([texts.texts[row] for row in rows.tolist()], allowed[rows])
     check_among(texts, fixed, rows)
     return allowed, fixed, rows
@@ -245,16 +245,16 @@ class TextsOnImages:
         found.known.weights = weights
         return found
 
-    def measurable(self, wishes: Wishes, seed: int) -> Bool[Tensor, " u"]:
+    def measurable(self, constraints: QuestionConstraints, seed: int) -> Bool[Tensor, " u"]:
         """Return which texts are measured: those that tell most alone, if there are very many."""
-        count, allowed, _ = self._wanted(wishes)
+        count, allowed, _ = self._wanted(constraints)
         measured = torch.zeros_like(allowed)
         measured[self._informative(count, seed, allowed).rows] = True
         return measured
 
-    def asked_of(self, wishes: Wishes, seed: int, others: InMemorySet) -> Asked:
+    def asked_of(self, constraints: QuestionConstraints, seed: int, others: InMemorySet) -> Asked:
         """Ask other images the questions that these choose."""
-        chosen = self.rows(wishes, seed)
+        chosen = self.rows(constraints, seed)
         rule, auroc = self._answered(chosen, seed)
         querier = self._querier(chosen, auroc, self.data.table(rule))
         answers = rule.answers(others.rows.tensor())
@@ -265,12 +265,12 @@ class TextsOnImages:
             return torch.zeros(len(self.data.classes), len(chosen), dtype=torch.bool)
         return self.known.values[:, chosen] >= TRUE_OF_A_CLASS
 
-    def rows(self, wishes: Wishes, seed: int) -> Int[Tensor, " k"]:
+    def rows(self, constraints: QuestionConstraints, seed: int) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most informative and those to keep."""
-        given = required_questions(self.texts, wishes)[2]
+        given = required_questions(self.texts, constraints)[2]
         if given is not None:
-            return self._distinct(given, wishes)
-        count, allowed, fixed = self._wanted(wishes)
+            return self._distinct(given, constraints)
+        count, allowed, fixed = self._wanted(constraints)
         chosen = self._chosen(count, seed, allowed)
         others = chosen[~torch.isin(chosen, fixed)]
         if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
@@ -279,15 +279,17 @@ class TextsOnImages:
             others = self._chosen(room, seed, allowed) if room else others[:0]
         return torch.cat([fixed, others]).sort().values
 
-    def _wanted(self, wishes: Wishes) -> tuple[int, Bool[Tensor, " u"], Int[Tensor, " m"]]:
+    def _wanted(
+        self, constraints: QuestionConstraints
+    ) -> tuple[int, Bool[Tensor, " u"], Int[Tensor, " m"]]:
         """Return how many texts to choose, which may be chosen, and the rows to keep."""
-        allowed, fixed, _ = required_questions(self.texts, wishes)
-        fixed = self._distinct(fixed, wishes)
+        allowed, fixed, _ = required_questions(self.texts, constraints)
+        fixed = self._distinct(fixed, constraints)
         allowed &= self._first_of_equals(fixed)
         kept = torch.isin(torch.arange(len(allowed)), fixed)
         if self.among is not None:
             allowed &= self.among | kept
-        return min(wishes.n_queries, int(allowed.sum())), allowed, fixed
+        return min(constraints.n_queries, int(allowed.sum())), allowed, fixed
 
     def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
         if self.known is None or not self.known.drafted:
@@ -306,11 +308,13 @@ class TextsOnImages:
             )
         return self._measured[key]
 
-    def _distinct(self, rows: Int[Tensor, " m"], wishes: Wishes) -> Int[Tensor, " n"]:
+    def _distinct(
+        self, rows: Int[Tensor, " m"], constraints: QuestionConstraints
+    ) -> Int[Tensor, " n"]:
         """Return rows less those with the embedding of another; the first question stays."""
         asked = rows.tolist()
-        if wishes.first is not None:
-            asked = [int(self.texts.rows([wishes.first])[0]), *asked]
+        if constraints.first is not None:
+            asked = [int(self.texts.rows([constraints.first])[0]), *asked]
         kept: dict[int, int] = {}
         for row in asked:
             kept.setdefault(int(self.texts.first_alike[row]), row)
@@ -324,26 +328,30 @@ class TextsOnImages:
         own[fixed] = True
         return own
 
-    def candidate_rows(self, count: int, wishes: Wishes, seed: int) -> Int[Tensor, " m"]:
+    def candidate_rows(
+        self, count: int, constraints: QuestionConstraints, seed: int
+    ) -> Int[Tensor, " m"]:
         """Return the rows of the most informative texts, and of those that are asked anyway."""
         texts = self.texts
-        allowed = not_banned(texts.texts, wishes.ban)
-        fixed = fixed_rows(texts, wishes.first, wishes.keep, allowed)
-        if wishes.queries is not None:
-            fixed = torch.cat([fixed, texts.rows(wishes.queries)])
-        fixed = self._distinct(fixed, wishes)
+        allowed = not_banned(texts.texts, constraints.ban)
+        fixed = fixed_rows(texts, constraints.first, constraints.keep, allowed)
+        if constraints.queries is not None:
+            fixed = torch.cat([fixed, texts.rows(constraints.queries)])
+        fixed = self._distinct(fixed, constraints)
         allowed &= self._first_of_equals(fixed)
-        most = candidate_rows(self.candidates, self.data, count, wishes.n_queries, seed, allowed)
+        most = candidate_rows(
+            self.candidates, self.data, count, constraints.n_queries, seed, allowed
+        )
         others = most[~torch.isin(most, fixed)][: max(count - len(fixed), 0)]
         return torch.cat([fixed, others]).unique()
 
-    def questions(self, wishes: Wishes, seed: int) -> Questions:
+    def questions(self, constraints: QuestionConstraints, seed: int) -> Questions:
         """Choose the questions, and fit how images answer them."""
-        chosen = self.rows(wishes, seed)
+        chosen = self.rows(constraints, seed)
         rule, auroc = self._answered(chosen, seed)
         place, facts = None, {}
-        if wishes.first is not None:
-            place = chosen.tolist().index(int(self.texts.rows([wishes.first])[0]))
+        if constraints.first is not None:
+            place = chosen.tolist().index(int(self.texts.rows([constraints.first])[0]))
         if auroc is not None:
             shares = auroc.tolist()
             facts["auroc_by_knowledge"] = [

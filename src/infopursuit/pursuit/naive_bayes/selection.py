@@ -55,7 +55,7 @@ QueryWeights = Callable[
 
 
 @runtime_checkable
-class TaughtTexts(Protocol):
+class SupervisedConcepts(Protocol):
     """Texts whose answers follow what people say of images (`questions.annotations`)."""
 
     @property
@@ -86,7 +86,7 @@ class CandidateTexts:
     thresholds: ThresholdFit
     query_weights: QueryWeights | None = None
     source: SharedEmbeddings | None = None
-    annotated: TaughtTexts | None = None
+    annotated: SupervisedConcepts | None = None
 
     def answer_rule(
         self,

@@ -1,4 +1,4 @@
-"""What a person wants of the questions of a model, whatever their source."""
+"""What a person asks of the questions of a model, whatever their source."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Rates = Literal["auto", "counted", "subclasses"]
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """Which questions a model is to have.
+class QuestionConstraints:
+    """What a person asks of the questions of a model.
 
     Attributes:
         n_queries: k, how many; all if there are fewer.
@@ -32,7 +32,7 @@ class Wishes:
     keep: Sequence[str] = ()
     first: str | None = None
 
-    def checked(self) -> Wishes:
+    def checked(self) -> QuestionConstraints:
         """Return them; InputError for one that is malformed."""
         check_whole("n_queries", self.n_queries, 1)
         if isinstance(self.ban, str):

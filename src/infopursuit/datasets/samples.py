@@ -24,7 +24,7 @@ Pictures = Callable[[Sequence[int]], Sequence[Any]]
 
 
 @dataclass(frozen=True)
-class Given:
+class Samples:
     """n images or rows as they were given.
 
     Attributes:
@@ -71,7 +71,7 @@ class Given:
             return []
         return list(self.pictures(range(len(self.ids)) if places is None else places))
 
-    def subset(self, places: Sequence[int]) -> Given:
+    def subset(self, places: Sequence[int]) -> Samples:
         """Return some of them, in this order."""
         pictures, of = self.pictures, list(places)
 
@@ -88,7 +88,7 @@ class Given:
             marks=among(self.marks),
         )
 
-    def split(self, name: str) -> Given | None:
+    def split(self, name: str) -> Samples | None:
         """Return those of one split; None if there are none."""
         places = [place for place, split in enumerate(self.splits or ()) if split == name]
         return self.subset(places) if places else None
@@ -105,7 +105,7 @@ class Readable(NamedTuple):
             none were asked for.
     """
 
-    given: Given
+    given: Samples
     rejected: Mapping[str, str] = {}
     digests: Sequence[str | None] = ()
     maps: Any = None
