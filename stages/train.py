@@ -22,17 +22,17 @@ from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import check_same_space, is_sharded
 from infopursuit.datasets.labelled_images import EmbeddedShards, load_images
 from infopursuit.datasets.settings import Datasets
-from infopursuit.estimators.methods import NaiveBayesSettings, build_method
+from infopursuit.estimators.methods import build_method
 from infopursuit.estimators.provenance import RunProvenance, images_read
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.training import (
-    Known,
     Training,
     described,
-    fit_naive_bayes,
+    fit_pursuit,
     fit_variational,
     read_known,
 )
+from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.texts.text_table import TextTable
 
@@ -67,9 +67,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     queries = read_text_list(read["initial"])
     texts.rows(queries, str(read["initial"]))
     images = EmbeddedShards(table) if is_sharded(table) else load_images(table, "train")
-    known = Known()
-    if isinstance(how, NaiveBayesSettings):
-        known = read_known(how, dataset, images.class_names, texts.texts)
+    known = read_known(how, dataset, images.class_names, texts.texts)
     given = {
         "texts": texts.texts,
         "text_embeddings": texts.embeddings,
@@ -90,12 +88,12 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         clip_path=settings.clip,
         inputs={**{key: table_sha256(path) for key, path in read.items()}, **known.files},
     )
-    if isinstance(how, NaiveBayesSettings):
-        first = None if init == "random_words" else settings.questions.first
-        model, log = fit_naive_bayes(how, training, first, known.said)
-    else:
+    if isinstance(how, VariationalSettings):
         test = table if how.select_on == "test" else None
         model, log = fit_variational(how, training, test, origin, SCRATCH / "train")
+    else:
+        first = None if init == "random_words" else settings.questions.first
+        model, log = fit_pursuit(how, training, first, known.said)
     count = images_read(model.provenance_)
     model = model.with_class_names(images.class_names)
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)

@@ -1,9 +1,9 @@
-"""The methods of params.yaml: two kinds, which the key `method` tells apart."""
+"""The methods of params.yaml, whose key `method` names their kind."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, get_type_hints
 
 from pydantic import ValidationError, create_model
 
@@ -11,11 +11,12 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section, first_mistake
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.questions.constraints import Rates
+from infopursuit.questions.pursuits import PURSUITS, PursuitMethod
 
 
 @dataclass(frozen=True)
 class NaiveBayesSettings:
-    """Information Pursuit with naive Bayes and information gain.
+    """Information Pursuit with naive Bayes and information gain, and what it is told of texts.
 
     Attributes:
         rates: `counted`, of `subclasses`, or `auto` for the better ones.
@@ -23,6 +24,7 @@ class NaiveBayesSettings:
         leakage: weight, from 0 to 1, of information that the words of a query do not explain.
     """
 
+    kind: ClassVar[str] = "naive_bayes"
     rates: Rates = "counted"
     knowledge: bool = True
     leakage: float = 1.0
@@ -31,9 +33,20 @@ class NaiveBayesSettings:
         if not 0 <= self.leakage <= 1:
             raise ValueError(f"leakage is {self.leakage}; expected 0 to 1")
 
+    @property
+    def estimator_settings(self) -> dict[str, Any]:
+        """What `InformationPursuitClassifier` is told, to fit so."""
+        return {"rates": self.rates}
 
-Method = NaiveBayesSettings | VariationalSettings
-METHODS: dict[str, type] = {"naive_bayes": NaiveBayesSettings, "variational": VariationalSettings}
+
+Method = NaiveBayesSettings | VariationalSettings | PursuitMethod
+OWN = (NaiveBayesSettings, VariationalSettings)
+
+
+def methods() -> dict[str, Any]:
+    """Return the settings of all methods there are, by their kind."""
+    others = {kind: PURSUITS.of(kind) for kind in PURSUITS if kind != NaiveBayesSettings.kind}
+    return {each.kind: each for each in OWN} | others
 
 
 def _section(kind: type) -> type[Section]:
@@ -43,21 +56,18 @@ def _section(kind: type) -> type[Section]:
     return create_model(kind.__name__, __base__=Section, **members)
 
 
-SECTIONS = {name: _section(kind) for name, kind in METHODS.items()}
-
-
 def build_method(settings: dict[str, Any], overrides: dict[str, Any], where: str) -> Method:
     """Return the settings of a method from YAML values, strictly typed."""
-    kind = settings.get("method")
-    if kind not in METHODS:
-        raise InputError(f"{where}.method is {kind!r}; expected one of {', '.join(METHODS)}")
+    kind, known = settings.get("method"), methods()
+    if kind not in known:
+        raise InputError(f"{where}.method is {kind!r}; expected one of {', '.join(known)}")
     own = {name: value for name, value in settings.items() if name != "method"}
     merged = {**own, **(overrides if kind == "variational" else {})}
     values = {
         name: tuple(value) if isinstance(value, list) else value for name, value in merged.items()
     }
     try:
-        return METHODS[kind](**SECTIONS[kind].model_validate(values).model_dump())
+        return known[kind](**_section(known[kind]).model_validate(values).model_dump())
     except ValidationError as error:
         raise InputError(f"{where}.{first_mistake(error)}") from error
     except ValueError as error:

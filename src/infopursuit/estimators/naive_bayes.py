@@ -9,7 +9,7 @@ model.explain(X[:1])[0]
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from functools import partial
 from typing import Any, cast, get_args
 
@@ -29,10 +29,16 @@ from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.columns import TableQuestions
 from infopursuit.questions.constraints import QuestionConstraints, Rates, check_share, check_words
-from infopursuit.questions.fitting import Fitted, Split, fit_pursuit
 from infopursuit.questions.knowledge import ClassKnowledge, Knowledge
 from infopursuit.questions.labels import check_width, seed_of, training_set, validation_set
 from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
+from infopursuit.questions.pursuits import (
+    PURSUITS,
+    Fitted,
+    PursuitMethod,
+    Split,
+    pursuit_method,
+)
 from infopursuit.questions.source import QuestionSource
 from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
 from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
@@ -70,6 +76,8 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             more. `auto`: counted of images; of a table with at least 1,000 different rows those
             with the least log-loss on training rows, each predicted by a fit without it, which fits
             and asks five times: 40 seconds for 3,000 rows and 57 columns of numbers.
+        pursuit: how the pursuit is fitted on the questions: the word of a method that is there
+            (`questions.pursuits`), or the method itself.
         stop: when to ask no more, in `predict` and `explain`; None for
             `pursuit.stopping.DEFAULT_STOP`: at a probability of 0.95, or when 20 questions did not
             change the prediction.
@@ -99,6 +107,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
     first_query: str | None = None
     knowledge: Any = None
     rates: str = "auto"
+    pursuit: str | PursuitMethod = "naive_bayes"
     stop: StoppingRule | None = None
     validation_fraction: float = 0.1
     random_state: Any = 0
@@ -177,7 +186,8 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         split = Split.of(data, float(self.validation_fraction), held_out)
         if isinstance(source, TextSource):
             warn_unless_one_clip(source.texts, split.train.sample(MOST, seed))
-        self._take(fit_pursuit(source, constraints, split, seed, self.rates, self._rule(None)))
+        method = pursuit_method(self.pursuit, self.rates)
+        self._take(method.fit(source, constraints, split, seed, self._rule(None)))
         self.clip_ = None if shards is None else shards.shards.clip
         if memory is not None:
             remember(self.provenance_, each_row(memory.rows))
@@ -186,12 +196,17 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
 
     def as_saved(self) -> SavedModel:
         """Return what is saved of a fitted model, and of its questions for another fit."""
-        own = self._own_source()
-        return replace(super().as_saved(), questions=None if own is None else own.settings())
+        own, saved, method = self._own_source(), super().as_saved(), self.pursuit
+        if isinstance(method, PursuitMethod):
+            saved.settings["pursuit"] = {"kind": PURSUITS.word(method), **asdict(method)}
+        return replace(saved, questions=None if own is None else own.settings())
 
     def restore(self, saved: SavedModel) -> None:
         """Become the fitted model that was saved."""
         super().restore(saved)
+        if isinstance(self.pursuit, dict):
+            settings = dict(self.pursuit)
+            self.pursuit = PURSUITS.of(settings.pop("kind"))(**settings)
         if saved.questions is not None:
             self.texts = TableQuestions(**saved.questions)
 
@@ -347,6 +362,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         )
         constraints.checked()
         check_words("rates", self.rates, get_args(Rates))
+        pursuit_method(self.pursuit, self.rates)
         check_share("validation_fraction", self.validation_fraction, whole=False)
         no_texts = self.texts is None or self._own_source() is not None
         if no_texts and self.text_embeddings is not None:

@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_write
 from infopursuit.core.settings import read_yaml
-from infopursuit.estimators.methods import METHODS
+from infopursuit.estimators.methods import methods as known_methods
 from infopursuit.pipeline.params import Params, load_params
 
 # Mappings whose keys are names a person gives, not settings: to merge two of them would mix worlds.
@@ -64,7 +64,7 @@ def _name_methods(base: MutableMapping[str, Any], overlay: MutableMapping[str, A
     methods = overlay.get("methods")
     if not isinstance(methods, MutableMapping):
         return
-    for kind in METHODS:
+    for kind in known_methods():
         if kind in methods and kind not in base["methods"]:
             values = methods.pop(kind)
             for name, method in base["methods"].items():

@@ -38,6 +38,7 @@ from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.questions.knowledge import Knowledge
+from infopursuit.questions.pursuits import PursuitMethod
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge_tables import read_knowledge
 
@@ -84,14 +85,16 @@ class Known:
 
 
 def read_known(
-    how: NaiveBayesSettings, dataset: str, class_names: Sequence[str], texts: Sequence[str]
+    how: Method, dataset: str, class_names: Sequence[str], texts: Sequence[str]
 ) -> Known:
-    """Read what naive Bayes is fitted with beside labelled images."""
+    """Read what a method is fitted with beside labelled images; networks with nothing."""
     settings, files = {}, {}
+    if isinstance(how, VariationalSettings):
+        return Known()
     if how.knowledge:
         table = read_knowledge(paths.knowledge(dataset))
         values = table.for_classes_and_texts(class_names, texts)
-        settings["knowledge"] = Knowledge(values, how.leakage)
+        settings["knowledge"] = Knowledge(values, getattr(how, "leakage", 1.0))
         files["knowledge"] = file_sha256(paths.knowledge(dataset))
     said = read_annotations(paths.people(dataset))
     if said.rows:
@@ -109,13 +112,19 @@ class Trained(NamedTuple):
 
 def described(how: Method, validation_fraction: float) -> dict[str, Any]:
     """Return the settings of the method as plain values, with what it is."""
-    kind = "naive_bayes" if isinstance(how, NaiveBayesSettings) else "variational"
-    shared = {"method": kind, "validation_fraction": validation_fraction, "select_on": "held_out"}
+    shared = {
+        "method": how.kind,
+        "validation_fraction": validation_fraction,
+        "select_on": "held_out",
+    }
     return {**shared, **asdict(how)}
 
 
-def fit_naive_bayes(
-    how: NaiveBayesSettings, training: Training, first: str | None, said: Annotations
+def fit_pursuit(
+    how: NaiveBayesSettings | PursuitMethod,
+    training: Training,
+    first: str | None,
+    said: Annotations,
 ) -> Trained:
     """Pass over the training images; held-out ones calibrate, of shards a sample of them.
 
@@ -126,8 +135,8 @@ def fit_naive_bayes(
         said: what people say of the images.
     """
     images, share, seed = training.images, training.share, training.seed
-    chosen = {"rates": how.rates, "first_query": first}
-    model = InformationPursuitClassifier(**training.given, **chosen)
+    chosen = {**training.given, **how.estimator_settings}
+    model = InformationPursuitClassifier(first_query=first, **chosen)
     if isinstance(images, EmbeddedShards):
         if said.rows:
             raise InputError(f"{said.where}: annotations need images that are read as a whole")
@@ -145,7 +154,7 @@ def fit_naive_bayes(
             reference_embeddings=training.relative_to,
         )
     area = float(model.accuracy_by_budget(*shown, training.budget)[1:].mean())
-    facts = {"phase": "naive_bayes", "updates": 0, "validation_auc": area}
+    facts = {"phase": how.kind, "updates": 0, "validation_auc": area}
     same = list(model.queries_)
     model.provenance_ |= {
         "selected": facts,

@@ -74,6 +74,28 @@ class HistoryFunction(Protocol):
         ...
 
 
+class PlainHistories:
+    """Histories over k queries of a function that is computed again at every step."""
+
+    def __init__(self, function: HistoryFunction, batch: int, k: int) -> None:
+        self.function = function
+        self.answers, self.mask = torch.zeros(batch, k), torch.zeros(batch, k)
+
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        self.mask = known.to(answers)
+        self.answers = answers * self.mask
+
+    def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
+        rows = torch.arange(len(queries))
+        self.answers[rows, queries], self.mask[rows, queries] = answers, 1.0
+
+    def outputs(self, rows: int) -> Float[Tensor, "r outputs"]:
+        return self.function(self.answers[:rows], self.mask[:rows])
+
+    def keep(self, rows: Int[Tensor, " r"]) -> None:
+        self.answers, self.mask = self.answers[rows], self.mask[rows]
+
+
 @runtime_checkable
 class Querier(HistoryFunction, Protocol):
     """Says which question to ask next."""

@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -29,9 +29,9 @@ from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSe
 from infopursuit.pursuit.parts import CLASSIFIERS
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
-from infopursuit.questions.constraints import QuestionConstraints
+from infopursuit.questions.constraints import QuestionConstraints, Rates
+from infopursuit.questions.pursuits import Fitted, PursuitMethod, Split
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.texts.knowledge import KnowledgeTable
 
 # Tempering looks at this many questions at most.
 BUDGET = 128
@@ -42,45 +42,30 @@ SHOWN, FIRST = 1024, 10
 FEWEST_FITTED = 1000
 
 
-class Split(NamedTuple):
-    """Training rows, and those that calibrate.
-
-    Attributes:
-        train: to learn from.
-        held_out: that calibrate; None if there are none.
-        facts: for the provenance.
-        may_hold_out: whether rows to learn from may calibrate, too.
-    """
-
-    train: TrainingSet
-    held_out: InMemorySet | None
-    facts: dict[str, Any]
-    may_hold_out: bool
-
-    @classmethod
-    def of(cls, data: TrainingSet, share: float, given: InMemorySet | None = None) -> Split:
-        """Return the rows to learn from, and those given to calibrate on, or a share of them."""
-        train, held_out = data.split(0.0 if given is not None else share)
-        held_out = held_out if given is None else given
-        return cls(train, held_out, data.facts(held_out), given is None and share > 0)
-
-
 @dataclass(frozen=True)
-class Fitted:
-    """A fitted pursuit.
+class NaiveBayesPursuit(PursuitMethod):
+    """Naive Bayes: count the answers of each class, and temper the evidence on held-out rows.
 
     Attributes:
-        pursuit: with tempered evidence.
-        facts: for the provenance: how many rows there were, and what tells them from others.
-        knowledge: what was known of classes and questions; None if nothing was.
+        rates: `counted`, of `subclasses`, or `auto` for the better ones.
     """
 
-    pursuit: Pursuit
-    facts: dict[str, Any]
-    knowledge: KnowledgeTable | None
+    kind: ClassVar[str] = "naive_bayes"
+    rates: Rates = "auto"
+
+    def fit(
+        self,
+        source: QuestionSource,
+        constraints: QuestionConstraints,
+        split: Split,
+        seed: int,
+        stop: StoppingRule = DEFAULT_STOP,
+    ) -> Fitted:
+        """Choose the questions and fit what asks them, and what concludes."""
+        return fit_naive_bayes(source, constraints, split, seed, self.rates, stop)
 
 
-def fit_pursuit(
+def fit_naive_bayes(
     source: QuestionSource,
     constraints: QuestionConstraints,
     split: Split,

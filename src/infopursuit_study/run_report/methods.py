@@ -37,7 +37,7 @@ def meaning(settings: Mapping[str, Any]) -> str:
     words = (
         DICTIONARIES[dictionary_of(settings)],
         ANSWERS[answers_of(settings)],
-        WORDS["methods"][settings["method"]],
+        WORDS["methods"].get(settings["method"], settings["method"].replace("_", " ")),
         "" if asks_texts(settings) else "queries between the texts",
     )
     return ", ".join(word for word in words if word)
@@ -50,8 +50,8 @@ def line_styles(methods: Iterable[str]) -> dict[str, tuple[int, int]]:
 
 
 def has_updates(settings: Mapping[str, Any]) -> bool:
-    """Whether a method is trained in updates; naive Bayes is fitted in one pass."""
-    return settings["method"] != "naive_bayes"
+    """Whether a method is trained in updates; others are fitted in one pass."""
+    return settings["method"] == "variational"
 
 
 def explains_in_words(settings: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal, get_args, get_origin, get_type_hints
+from typing import ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from infopursuit.core.errors import InputError
 
@@ -56,6 +56,7 @@ class VariationalSettings:
         validate_every: updates of the networks between two measurements of held-out accuracy.
     """
 
+    kind: ClassVar[str] = "variational"
     dictionary: Dictionary = "fixed"
     answers: Answers = "minmax"
     quantize_queries: bool = True

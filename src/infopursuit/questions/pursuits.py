@@ -1,0 +1,125 @@
+"""Ways to fit a pursuit on the questions of any source, each under the word that settings have.
+
+A way of your own is a class with a `kind` and one method, `fit`: estimators and params.yaml take it
+by that word once its module is imported (docs/contributing.md). Its querier and its classifier have
+kinds, too, by which saved models name them (`pursuit.parts`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from infopursuit.core.errors import InputError
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.pursuit.parts import Kinds
+from infopursuit.pursuit.pursuit import Pursuit
+from infopursuit.pursuit.stopping import StoppingRule
+from infopursuit.questions.constraints import QuestionConstraints
+from infopursuit.questions.source import QuestionSource
+from infopursuit.texts.knowledge import KnowledgeTable
+
+PURSUITS = Kinds("pursuit", naive_bayes="infopursuit.questions.fitting")
+
+
+class Split(NamedTuple):
+    """Training rows, and those that calibrate.
+
+    Attributes:
+        train: to learn from.
+        held_out: that calibrate; None if there are none.
+        facts: for the provenance.
+        may_hold_out: whether rows to learn from may calibrate, too.
+    """
+
+    train: TrainingSet
+    held_out: InMemorySet | None
+    facts: dict[str, Any]
+    may_hold_out: bool
+
+    @classmethod
+    def of(cls, data: TrainingSet, share: float, given: InMemorySet | None = None) -> Split:
+        """Return the rows to learn from, and those given to calibrate on, or a share of them."""
+        train, held_out = data.split(0.0 if given is not None else share)
+        held_out = held_out if given is None else given
+        return cls(train, held_out, data.facts(held_out), given is None and share > 0)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fitted pursuit.
+
+    Attributes:
+        pursuit: with tempered evidence.
+        facts: for the provenance: how many rows there were, and what tells them from others.
+        knowledge: what was known of classes and questions; None if nothing was.
+    """
+
+    pursuit: Pursuit
+    facts: dict[str, Any]
+    knowledge: KnowledgeTable | None
+
+
+@dataclass(frozen=True)
+class PursuitMethod(ABC):
+    """A way to fit a pursuit; its fields are its settings, in Python and in params.yaml.
+
+    Attributes:
+        kind: the word by which settings name it.
+        knowledge: whether a run of the pipeline gives it the knowledge table of the data set.
+    """
+
+    kind: ClassVar[str]
+    knowledge: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Remember the class by its kind."""
+        super().__init_subclass__(**more)
+        PURSUITS.register(cls)
+
+    @property
+    def estimator_settings(self) -> dict[str, Any]:
+        """What `InformationPursuitClassifier` is told, to fit so."""
+        return {"pursuit": self}
+
+    @abstractmethod
+    def fit(
+        self,
+        source: QuestionSource,
+        constraints: QuestionConstraints,
+        split: Split,
+        seed: int,
+        stop: StoppingRule,
+    ) -> Fitted:
+        """Choose the questions and fit what asks them, and what concludes.
+
+        Args:
+            source: of the questions.
+            constraints: which there are to be.
+            split: rows to learn from, and those held out.
+            seed: of all samples.
+            stop: the rule by which rows will be asked.
+
+        Raises:
+            InputError: a constraint cannot be met, or the source is none for this pursuit.
+        """
+
+
+def pursuit_method(setting: str | PursuitMethod, rates: str = "auto") -> PursuitMethod:
+    """Return the method that a setting names; `rates` are of naive Bayes.
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    if isinstance(setting, PursuitMethod):
+        return setting
+    try:
+        method = PURSUITS.of(str(setting))
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    if method.kind == "naive_bayes":
+        return method(rates)
+    if rates != "auto":
+        raise InputError(f"rates is {rates!r}, and {setting} has none; expected 'auto'")
+    return method()
