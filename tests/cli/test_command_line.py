@@ -46,15 +46,6 @@ def test_examples_of_help_are_right() -> None:
             parser().parse_args(line.replace("'", "").split()[1:])
 
 
-def test_a_shell_completes_the_commands() -> None:
-    command = [sys.executable, "-m", "infopursuit", "--print-completion", "bash"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0
-    for word in (*commands(), "max-queries"):
-        assert word in done.stdout
-    subprocess.run(["bash", "-n"], input=done.stdout, text=True, check=True)
-
-
 @pytest.mark.parametrize(
     ("words", "word"),
     [
@@ -112,18 +103,6 @@ def test_an_interruption_is_one_line(run: Callable, monkeypatch: pytest.MonkeyPa
     assert (status, out) == (130, "")
     assert log.startswith("infopursuit: stopped; no model was written")
     assert "\n" not in log
-
-
-def test_what_the_library_alone_lacks_is_named(
-    run: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def without_pipeline(*_: object) -> None:
-        raise ModuleNotFoundError("No module named 'dvc'", name="dvc")
-
-    monkeypatch.setattr(command_line, "_configure", without_pipeline)
-    status, _, log = run("configure", "x.yaml")
-    assert status == 1
-    assert "pip install 'infopursuit[pipeline]'" in log
 
 
 def test_a_reader_that_has_enough_is_no_error(colors: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -151,14 +150,6 @@ def test_a_table_brings_pixels_embeddings_or_both(export: Callable, colors: Path
         each.answers for each in pages[""].test
     ]
     assert {each.thumbnail for each in pages["image"].test} == {None}
-
-
-def test_names_that_are_not_utf8_are_shown(export: Callable, colors: Path, home: Path) -> None:
-    write_folder(home / "photos", 1)
-    picture = (home / "photos/red/0.png").rename(os.fsdecode(b"photos/red/\xff no UTF-8.png"))
-    found = export(home / "photos")[2]
-    assert "red/\ufffd no UTF-8.png" in {each.id for each in found.images.test}
-    assert picture.exists()
 
 
 def test_a_mistake_is_reported_in_one_line(run: Callable, colors: Path, home: Path) -> None:

@@ -182,27 +182,6 @@ def test_an_edited_table_is_read_back(run: Callable, tmp_path: Path, arguments: 
     np.testing.assert_array_equal(violet, [[1.0], [0.5]])
 
 
-def test_embeddings_have_no_new_questions(run: Callable, tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    rows = generator.standard_normal((len(PHOTO_TEXTS), 16)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    labels = np.array(sorted(TRUE) * 20)
-    places = [PHOTO_TEXTS.index(TRUE[name][0]) for name in labels]
-    X = rows[places] + 0.1 * generator.standard_normal((60, 16)).astype(np.float32)
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    np.savez(tmp_path / "X.npz", embeddings=X, labels=labels)
-    np.savez(tmp_path / "texts.npz", texts=np.array(PHOTO_TEXTS), embeddings=rows)
-    with serving(lambda request: completion(reply(prompt_of(request)))) as (url, requests):
-        status, _, log = run(
-            "fit", tmp_path / "X.npz", "--texts", tmp_path / "texts.npz", "--queries", 3,
-            "--out", tmp_path / "model", "--llm", url, "--llm-model", "some",
-        )  # fmt: skip
-    assert status == 0, log
-    assert "asked at most 12 times (knowledge 12), 3 times if all" in log
-    assert len(requests) == 3
-    assert set(infopursuit.load(tmp_path / "model").queries_) == {"red", "green grass", "blue sky"}
-
-
 @pytest.mark.parametrize(
     ("options", "word"),
     [

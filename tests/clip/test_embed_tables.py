@@ -10,8 +10,6 @@ from math import fsum
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 import torch
 from hypothesis import given, settings
@@ -20,15 +18,12 @@ from ruamel.yaml import YAML
 
 from infopursuit.clip import near_duplicates
 from infopursuit.clip.embed_tables import (
-    Chunk,
-    ChunkFolder,
     Embedding,
     embed_classes,
     embed_images,
     embed_universe,
 )
 from infopursuit.clip.near_duplicates import distinct_rows
-from infopursuit.clip.precomputed_texts import PrecomputedTexts
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import (
@@ -230,68 +225,6 @@ def test_shards_have_the_rows_of_one_file_and_are_taken_as_images_themselves(
             shutil.copytree(images, kept)
             params["datasets"]["menagerie"]["images"] = str(kept)
     assert images.is_file() and universe.is_file()
-
-
-# -- chunks ----------------------------------------------------------------------------------
-
-
-ROWS, SIZE = 11, 3
-MATRIX = np.random.default_rng(0).normal(size=(ROWS, 4)).astype(np.float16)
-REASONS = [None if row % 5 else f"bad {row}" for row in range(ROWS)]
-
-
-def chunk_folder(path: Path) -> ChunkFolder:
-    return ChunkFolder(how(path), ["job"], ROWS)
-
-
-def chunk(index: int) -> Chunk:
-    rows = slice(index * SIZE, (index + 1) * SIZE)
-    return Chunk(MATRIX[rows], REASONS[rows])
-
-
-def written(chunks: ChunkFolder, path: Path) -> bytes:
-    texts = [f"text {row}" for row in range(ROWS)]
-    columns = pa.table({"text": texts, "source": ["corpus"] * ROWS})
-    keep = np.array([reason is None for reason in REASONS])
-    clip = object.__new__(PrecomputedTexts)
-    clip.width, clip.name = 4, "clip"
-    chunks.write(path, EMBEDDED_TEXTS, columns, keep, clip)
-    return path.read_bytes()
-
-
-WRITTEN: list[bytes] = []
-
-
-@given(st.permutations(range(4)), st.integers(0, 4))
-def test_chunks_come_in_any_order_and_survive_a_restart(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int], before: int
-) -> None:
-    path = tmp_path_factory.mktemp("chunks")
-    first = chunk_folder(path)
-    for index in order[:before]:
-        first.add(index, chunk(index))
-    second = chunk_folder(path)
-    assert second.done == sum(len(chunk(index).reasons) for index in order[:before])
-    found = list(second.missing())
-    bounds = [(0, 0, 3), (1, 3, 6), (2, 6, 9), (3, 9, 11)]
-    assert found == [bounds[index] for index in sorted(order[before:])]
-    second.fill([(index, chunk(index)) for index in order[before:]], "rows")
-    assert second.done == ROWS
-    assert list(second.missing()) == []
-    assert second.rejected() == {0: "bad 0", 5: "bad 5", 10: "bad 10"}
-    assert list(second.rejected()) == [0, 5, 10]
-    np.testing.assert_array_equal(np.concatenate(list(second.read())), MATRIX)
-    matrix = second.matrix(4)
-    assert isinstance(matrix, np.memmap)
-    np.testing.assert_array_equal(matrix, MATRIX)
-    out = path / "out.parquet"
-    WRITTEN.append(written(second, out))
-    assert WRITTEN[-1] == WRITTEN[0], "the order of chunks leaves the bytes alone"
-    table = pq.read_table(out)
-    kept = [row for row in range(ROWS) if row % 5]
-    assert table.column("text").to_pylist() == [f"text {row}" for row in kept]
-    np.testing.assert_array_equal(embedding_matrix(table), MATRIX[kept])
-    assert not (path / "scratch").exists()
 
 
 # -- near duplicates, by blocks against the rule as it is written -----------------------------

@@ -11,12 +11,11 @@ import pytest
 import timm
 import torch
 from open_clip.timm_model import TimmModel
-from open_clip.transform import image_transform
 from torch import Tensor
 from torch.nn import functional
 
 from infopursuit.clip.patches import patch_embeddings
-from infopursuit.clip.towers import OpenClip, Preprocessing
+from infopursuit.clip.towers import OpenClip
 from infopursuit.core.errors import InputError
 from tests.clip.conftest import TEXT, VISION
 
@@ -145,17 +144,3 @@ def test_maps_are_patches_along_directions(clip: OpenClip) -> None:
     assert maps.dtype == np.float32
     wanted = (patches.reshape(-1, 16) @ directions.T).reshape(2, 4, 4, 3).permute(0, 3, 1, 2)
     np.testing.assert_allclose(maps, wanted.numpy(), atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("mode", "size", "seen"),
-    [
-        ("shortest", 32, (0.25, 0.0, 0.75, 1.0)),
-        ("squash", 32, (0.0, 0.0, 1.0, 1.0)),
-        ("longest", 32, (0.0, -0.5, 1.0, 1.5)),
-        ("shortest", (32, 48), (0.125, 0.0, 0.875, 1.0)),
-    ],
-)
-def test_the_part_of_a_picture_that_is_seen(mode: Any, size: Any, seen: tuple) -> None:
-    transform = image_transform(size, is_train=False, resize_mode=mode)
-    assert Preprocessing(transform).seen(200, 100) == pytest.approx(seen)

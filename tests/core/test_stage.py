@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -188,21 +187,6 @@ def test_a_setting_that_changes_meanwhile_is_not_recorded(
         run(main)
     changed = "params.yaml: datasets.menagerie.k was changed while the stage ran"
     assert (changed in caplog.text) == bool(status)
-
-
-def test_the_library_beside_the_settings_runs_whatever_is_installed(folder: Path) -> None:
-    beside = folder / "src/infopursuit"
-    shutil.copytree(ROOT / "src/infopursuit/core", beside / "core")
-    (beside / "__init__.py").touch()
-    stage = beside / "core/stage.py"
-    stage.write_text(stage.read_text(encoding="utf-8").replace("rows in,", "rows taken,"))
-    (folder / "count.py").write_text(SCRIPT, encoding="utf-8")
-    command = [sys.executable, "count.py", "--seed", "0"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    first, *_, last = done.stderr.splitlines()
-    assert first == f"the code in {folder / 'src'} runs, not that of {ROOT / 'src'}"
-    assert last.startswith("count-0: 1 rows taken, 0 rows out")
 
 
 def test_code_that_changed_since_it_was_noted_is_not_recorded(

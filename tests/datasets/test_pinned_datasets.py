@@ -174,13 +174,6 @@ def test_rival10_has_its_plain_images(rival10: Path) -> None:
     assert [to_rgb(image).size for image in source.images(0)] == [(40, 36)] * 4
 
 
-@pytest.mark.parametrize("name", [TRAIN[0], "n03796401_7.JPEG"])
-def test_rival10_with_an_image_in_both_splits_is_refused(rival10: Path, name: str) -> None:
-    picture(rival10 / "test/ordinary" / name)
-    message = rf"test/ordinary/{name}: the same image as .*train/ordinary/{TRAIN[0]}; .*both splits"
-    fails(pinned_of(rival10, "rival10"), ANIMALS, message)
-
-
 # Opens what is named, and prints a line for each: rows, or the mistake.
 OPEN = """
 import sys

@@ -180,14 +180,6 @@ def test_texts_that_are_true_of_no_class_are_asked_less(world: World) -> None:
     assert asked <= set(PROPERTIES)
 
 
-def test_what_is_unknown_changes_nothing(world: World) -> None:
-    unknown = np.full((len(CLASSES), len(world.texts)), np.nan)
-    plain, same = world.fitted(), world.fitted(knowledge=unknown)
-    assert plain.queries_ == same.queries_
-    assert np.array_equal(plain.answer(world.unseen), same.answer(world.unseen))
-    assert np.array_equal(plain.predict_proba(world.unseen), same.predict_proba(world.unseen))
-
-
 def test_an_answer_comes_from_the_image_and_never_from_the_table(world: World) -> None:
     """The table chooses how strongly scores are discounted and how many say yes, and no more."""
     universe = UnitMatrix(world.embeddings, "texts")

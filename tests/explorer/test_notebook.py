@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
-from PIL import Image
 from sklearn.datasets import load_iris
 
 import infopursuit
-from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from tests.estimators.conftest import World
@@ -57,15 +54,6 @@ def test_images_and_labels_are_those_given_and_those_fitted_on_are_counted(
     X, y = load_iris(return_X_y=True)
     of_table = InformationPursuitClassifier().fit(X[::2], y[::2])
     assert payload_of(of_table.explore(X[::2], y[::2]).html).images.fitted == 75
-
-
-def test_labels_and_pictures_must_fit(model: InformationPursuitClassifier, world: World) -> None:
-    with pytest.raises(InputError, match="3 labels for 2 images; expected one each"):
-        model.explore(world.unseen[:2], world.unseen_y[:3])
-    with pytest.raises(InputError, match="1 pictures for 2 images; expected one each"):
-        model.explore(world.unseen[:2], pictures=[Image.new("RGB", (9, 9))])
-    with pytest.raises(InputError, match=r"y\[1\] is 'crab'; expected one of"):
-        model.explore(world.unseen[:2], ["zebra", "crab"])
 
 
 def test_a_model_shows_itself(model: InformationPursuitClassifier, world: World) -> None:

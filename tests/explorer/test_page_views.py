@@ -251,36 +251,6 @@ def test_a_class(open_page: Opened, width: int) -> None:
 # 5. The dictionary.
 
 
-def test_the_dictionary(open_page: Opened, width: int) -> None:
-    page = open_page(document(), hash="view=dictionary", width=width)
-    rows = page.locator(".dictionary > li")
-    expect(rows).to_have_count(len(QUERIES))
-    explanations = model().explain(split("test").answers, STOP, list(split("test").ids))
-    counts = [sum(query in each.questions for each in explanations) for query in QUERIES]
-    expect(rows.first.locator(".entry p").first).to_have_text(texts()[int(np.argmax(counts))])
-    expect(rows.first).to_contain_text(f"asked of {round(100 * max(counts) / 60)}\u00a0% of images")
-    page.get_by_label("Search").fill("striped")
-    expect(rows).to_have_count(1)
-    expect(rows.first).to_contain_text("captions")
-    expect(rows.first).to_contain_text("75\u00a0% true")
-    rows.first.get_by_text("By class").click()
-    table = model().classifier.table.log_likelihood.exp()[2, 0]  # type: ignore[attr-defined]
-    best = int(table.argmax())
-    bar = rows.first.locator(".bars li").first
-    expect(bar).to_contain_text(PLAIN[best])
-    expect(bar).to_contain_text(f"{round(100 * float(table[best]))}\u00a0%")
-    page.get_by_label("Search").fill("")
-    for query in (0, 1, 4):
-        page.locator(f'[data-query="{query}"] .strike input').check()
-    kept = [query for query in range(len(QUERIES)) if query not in (0, 1, 4)]
-    struck = model().without([0, 1, 4]).ask_until(split("test").answers[:, kept], STOP)
-    right = (struck.posterior.argmax(dim=1).numpy() == split("test").labels).mean()
-    said = f"Without 3 questions: {100 * right:.1f}\u00a0% of 60 test images"
-    expect(page.locator(".effect")).to_contain_text(said)
-    page.get_by_role("button", name="Ask all again").click()
-    expect(page.locator(".effect")).to_contain_text("With all questions")
-
-
 def test_what_is_known_of_the_classes_is_corrected_and_saved(
     open_page: Opened, width: int, tmp_path: Path
 ) -> None:

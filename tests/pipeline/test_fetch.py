@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import zipfile
 from collections.abc import Iterator
 from functools import partial
@@ -59,16 +58,6 @@ def test_captions_are_fetched_once(coco: Path, caplog: pytest.LogCaptureFixture)
     fetch(coco)
     assert "to come" not in caplog.text
     assert Path("params.yaml").read_bytes() == before
-
-
-def test_nothing_is_fetched_if_the_disk_is_too_small(
-    coco: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage(".")._replace(free=10**8)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(InputError, match=r"0\.3 GB to come, and 0\.1 GB are free; make room"):
-        fetch(coco)
-    assert not Path("data").exists()
 
 
 def test_what_cannot_be_fetched_is_named(coco: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -334,26 +334,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         if known is not None and not known.drafted:
             ClassKnowledge(known.given, np.unique(labels), texts)
 
-    def accuracy_by_cost(self, X: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return costs (m,), ascending, and the accuracy (m,) if each row spends at most so much.
-
-        A question costs 1, or what `TableQuestions` says. Rows are asked until the next question
-        would cost more than is left.
-
-        Args:
-            X: (n, d) rows.
-            y: (n,) labels.
-        """
-        course = self.roll_out(X)
-        spent = cast(InformationGain, self.pursuit_.querier).spent(course.order).cpu().numpy()
-        predicted = self.classes_[course.posteriors.argmax(dim=2).cpu().numpy()]
-        right = predicted == np.asarray(y)[:, None]
-        levels = np.unique(spent.round(9))
-        # After the last question that each row can pay for.
-        last = [(spent <= level + 1e-9).sum(axis=1) - 1 for level in levels]
-        rows = np.arange(len(right))
-        return levels, np.array([right[rows, each].mean() for each in last])
-
     # -- settings and sources ---------------------------------------------------------------
 
     def _checked_settings(self) -> QuestionConstraints:

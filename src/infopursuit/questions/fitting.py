@@ -61,90 +61,68 @@ class NaiveBayesPursuit(PursuitMethod):
         seed: int,
         stop: StoppingRule = DEFAULT_STOP,
     ) -> Fitted:
-        """Choose the questions and fit what asks them, and what concludes."""
-        return fit_naive_bayes(source, constraints, split, seed, self.rates, stop)
-
-
-def fit_naive_bayes(
-    source: QuestionSource,
-    constraints: QuestionConstraints,
-    split: Split,
-    seed: int,
-    rates: str = "counted",
-    stop: StoppingRule = DEFAULT_STOP,
-) -> Fitted:
-    """Choose the questions, count their answers, and temper the evidence on held-out rows.
-
-    Args:
-        source: of the questions.
-        constraints: which there are to be.
-        split: rows to learn from, and to calibrate on.
-        seed: of all samples.
-        rates: `counted`, of `subclasses`, or `auto` for the better ones.
-        stop: the rule by which held-out rows are asked.
-
-    Raises:
-        InputError: a constraint cannot be met.
-    """
-    train, held_out, classes = split.train, split.held_out, split.train.classes
-    source, rates, crossed, chosen = best_candidate(source, rates, constraints, train, seed)
-    questions = source.choose(train, constraints, seed)
-    querier, k = _counted(questions, train, seed, rates), len(questions.queries)
-    rule, table, noun = questions.rule, querier.table, questions.rule.noun
-    predicted, familiarity = list[HeldOut](), None
-    if not k:
-        warnings.warn(
-            "no column of X differs between rows: all are constant, or gaps (NaN); the model "
-            "has no question to ask, and says the most frequent class of every row",
-            stacklevel=4,
+        """Choose the questions, count their answers, and temper the evidence on held-out rows."""
+        train, held_out, classes = split.train, split.held_out, split.train.classes
+        source, rates, crossed, chosen = best_candidate(
+            source, self.rates, constraints, train, seed
         )
-    if held_out is not None and k:
-        count = calibration_images(min(BUDGET, k), len(classes))
-        predicted.append(_answered(querier, rule, held_out.sample(count, seed)))
-        kept = held_out.sample(KEPT, 0).rows.tensor()
-        familiarity = Familiarity(table.marginal, rule.answers(kept))
-    few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
-    if few and split.may_hold_out:
-        predicted += crossed or _crossed(source, rates, constraints, train, seed)
-        if not predicted and k:
+        questions = source.choose(train, constraints, seed)
+        querier, k = _counted(questions, train, seed, rates), len(questions.queries)
+        rule, table, noun = questions.rule, querier.table, questions.rule.noun
+        predicted, familiarity = list[HeldOut](), None
+        if not k:
             warnings.warn(
-                f"{train.distinct} different {noun}s of {len(classes)} classes are too few to "
-                "calibrate: the probabilities are a guess; give at least "
-                f"{FEWEST_OF_A_CLASS} different {noun}s of each class",
+                "no column of X differs between rows: all are constant, or gaps (NaN); the model "
+                "has no question to ask, and says the most frequent class of every row",
                 stacklevel=4,
             )
-    predicted = [each for each in predicted if each.answers.shape[1]]
-    spread = spread_by(train.total / len(classes))
-    tempering = ASSUMED_TEMPERING._replace(spread=spread)
-    if split.facts["images"] == len(classes) and (found := source.scatter(train)) is not None:
-        tempering = tempering_of_one(found)
-    if predicted:
-        tempering, _ = fit_tempering(predicted, BUDGET, spread)
-    table, names = tempering.of(table), tuple(str(each) for each in classes)
-    pursuit = Pursuit(
-        tuple(questions.queries),
-        names,
-        rule.final,
-        questions.querier(table),
-        CLASSIFIERS.of(table.classifier)(table),
-        questions.first,
-        familiarity,
-        other_labels(classes),
-        questions.words,
-        source.wording(questions.queries, names),
-        source.note,
-    )
-    facts = {**split.facts, **questions.facts, **source.facts(questions.queries), **chosen}
-    if questions.explained is not None:
-        some = (train if held_out is None else held_out).sample(SHOWN, seed).rows.tensor()
-        facts["words"] = questions.explained(table, pursuit.roll_out(some, min(FIRST, k)))
-    if held_out is not None:
-        shown = held_out.sample(HELD_OUT, seed)
-        ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
-        right = ending.posterior.argmax(dim=1) == shown.labels
-        facts["held_out_accuracy"] = right.double().mean().item()
-    known = questions.knowledge
-    return Fitted(pursuit, facts, None if known is None else known())
+        if held_out is not None and k:
+            count = calibration_images(min(BUDGET, k), len(classes))
+            predicted.append(_answered(querier, rule, held_out.sample(count, seed)))
+            kept = held_out.sample(KEPT, 0).rows.tensor()
+            familiarity = Familiarity(table.marginal, rule.answers(kept))
+        few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
+        if few and split.may_hold_out:
+            predicted += crossed or _crossed(source, rates, constraints, train, seed)
+            if not predicted and k:
+                warnings.warn(
+                    f"{train.distinct} different {noun}s of {len(classes)} classes are too few to "
+                    "calibrate: the probabilities are a guess; give at least "
+                    f"{FEWEST_OF_A_CLASS} different {noun}s of each class",
+                    stacklevel=4,
+                )
+        predicted = [each for each in predicted if each.answers.shape[1]]
+        spread = spread_by(train.total / len(classes))
+        tempering = ASSUMED_TEMPERING._replace(spread=spread)
+        if split.facts["images"] == len(classes) and (found := source.scatter(train)) is not None:
+            tempering = tempering_of_one(found)
+        if predicted:
+            tempering, _ = fit_tempering(predicted, BUDGET, spread)
+        table, names = tempering.of(table), tuple(str(each) for each in classes)
+        pursuit = Pursuit(
+            tuple(questions.queries),
+            names,
+            rule.final,
+            questions.querier(table),
+            CLASSIFIERS.of(table.classifier)(table),
+            questions.first,
+            familiarity,
+            other_labels(classes),
+            questions.words,
+            source.wording(questions.queries, names),
+            source.note,
+        )
+        facts = {**split.facts, **questions.facts, **source.facts(questions.queries), **chosen}
+        if questions.explained is not None:
+            some = (train if held_out is None else held_out).sample(SHOWN, seed).rows.tensor()
+            facts["words"] = questions.explained(table, pursuit.roll_out(some, min(FIRST, k)))
+        if held_out is not None:
+            shown = held_out.sample(HELD_OUT, seed)
+            ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
+            right = ending.posterior.argmax(dim=1) == shown.labels
+            facts["held_out_accuracy"] = right.double().mean().item()
+        known = questions.knowledge
+        return Fitted(pursuit, facts, None if known is None else known())
 
 
 class Candidate(NamedTuple):

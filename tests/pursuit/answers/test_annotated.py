@@ -14,7 +14,6 @@ from infopursuit.pursuit.answers.annotated import (
     AnnotatedTexts,
     CrossFittedAnswers,
     fit_annotated,
-    truth_of,
     within_auroc,
 )
 from infopursuit_study.meaning.judgements import truth_by_people
@@ -94,16 +93,6 @@ def test_rates_come_from_fits_without_the_image() -> None:
     scores, final = taught.scores(images)[:, 0], taught.final.scores(images)[:, 0]
     np.testing.assert_allclose(scores[world.train], found.scores, rtol=1e-5)
     np.testing.assert_allclose(scores[~world.train], final[~world.train])
-
-
-def test_within_auroc_counts_pairs_of_one_group() -> None:
-    truth, groups = np.array([1, 0, 1, 0]), np.array([0, 0, 1, 1])
-    scores = np.array([0.2, 0.1, 0.8, 0.9])
-    assert within_auroc(scores, truth, groups) == 0.5
-    assert np.isnan(within_auroc(scores, truth, truth))
-    facts = truth_of(scores, 0.1, 0.5, truth, groups)
-    assert (facts["yes"], facts["yes_right"], facts["no"], facts["no_right"]) == (2, 1, 1, 1)
-    assert facts["auroc"] == 0.5
 
 
 @pytest.mark.parametrize(

@@ -75,16 +75,6 @@ def test_weights_are_those_of_the_least_squares_and_whole_ones_repeats() -> None
     assert forward_selection(answers, labels, 12, ones) == plain
 
 
-def test_a_class_of_few_images_counts_like_any_other() -> None:
-    """One column tells a class of 5 apart, the other a class of 100 of its 100 neighbours, less."""
-    labels = torch.tensor([0] * 5 + [1] * 100 + [2] * 100)
-    rare = (labels == 0).float()
-    common = (labels == 1).float()
-    common[5:55] = 0
-    answers = torch.stack([common, rare], dim=1)
-    assert forward_selection(answers, labels, 2) == [1, 0]
-
-
 def test_random_texts_are_distinct_and_follow_the_seed() -> None:
     draws = {tuple(random_texts(UNIVERSE, 3, seed)) for seed in range(20)}
     assert len(draws) > 1

@@ -1,11 +1,6 @@
 """k-medoids: as good as the reference, the same bits again, also after kills."""
 
-import signal
-import subprocess
-import sys
-import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 
 import kmedoids
 import numpy as np
@@ -114,58 +109,6 @@ def test_one_medoid_or_as_many_as_points() -> None:
     assert k_medoids(points, 20, seed=0).tolist() == list(range(20))
     with pytest.raises(InputError, match=r"k is 21; expected at most 20"):
         k_medoids(points, 21, seed=0)
-
-
-# Searches a universe in a process of its own that kills itself when it has tried the texts around
-# so many medoids; prints how many it tried.
-RUN = """
-    import os, signal, sys
-    import numpy as np
-    from infopursuit.pursuit.dictionary import medoids
-    from infopursuit.pursuit.dictionary.medoids import NearMedoids
-
-    folder, patience = sys.argv[1], int(sys.argv[2])
-    medoids.WHOLE, medoids.PER_MEDOID = 100, 4
-    medoids.LANDMARKS, medoids.FEWEST = 40, 6
-    tried, try_around = 0, NearMedoids.try_around
-
-    def counting(self, *arguments):
-        global tried
-        if tried == patience:
-            os.kill(os.getpid(), signal.SIGKILL)
-        tried += 1
-        return try_around(self, *arguments)
-
-    NearMedoids.try_around = counting
-    found = medoids.k_medoids(np.load(folder + "/points.npy"), 20, 0, scratch=folder + "/scratch")
-    np.save(folder + "/found.npy", found)
-    print(tried)
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_search_goes_on_and_ends_alike(tmp_path: Path) -> None:
-    np.save(tmp_path / "points.npy", clustered(900, seed=8, clusters=30))
-
-    def run(patience: int) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-c", textwrap.dedent(RUN), str(tmp_path), str(patience)],
-            stdout=subprocess.PIPE,
-            text=True,
-            timeout=120,
-        )
-
-    in_one_go = run(10**6)
-    expected = np.load(tmp_path / "found.npy")
-    (tmp_path / "found.npy").unlink()
-    assert not list((tmp_path / "scratch").glob("*"))
-    for patience in (10, 30, 25):  # in the first round, in the second, in the third
-        assert run(patience).returncode == -signal.SIGKILL
-    assert len(list((tmp_path / "scratch").glob("*/search.pt"))) == 1
-    resumed = run(10**6)
-    assert np.array_equal(np.load(tmp_path / "found.npy"), expected)
-    assert int(resumed.stdout) == int(in_one_go.stdout) - 40
-    assert not list((tmp_path / "scratch").glob("*"))
 
 
 # The swaps of one round.

@@ -12,9 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import held_out_by_seed
-from infopursuit.pursuit.vip.batches import ImageShard
 from infopursuit.pursuit.vip.distributed import Processes
 from tests.pursuit.vip import parallel_run, sharded_run
 
@@ -55,20 +53,6 @@ def test_two_processes_train_what_one_trains_and_share_its_checkpoints(tmp_path:
     together(parallel_run.__name__, joined, 8)
     parallel_run.main(joined, None)  # and one from that of two
     assert_same_run(trained(joined), trained(one))
-
-
-def test_parts_of_a_batch_cover_it() -> None:
-    parts = [Processes(rank, 4).part(12) for rank in range(4)]
-    assert [row for part in parts for row in range(12)[part]] == list(range(12))
-    with pytest.raises(InputError, match=r"batch of 10 images .* 4 processes"):
-        Processes(0, 4).part(10)
-
-
-def test_every_image_is_on_one_process() -> None:
-    images = torch.arange(10.0).unsqueeze(1)
-    own = [ImageShard(images, Processes(rank, 3), "cpu").own for rank in range(3)]
-    assert [len(shard) for shard in own] == [4, 3, 3]
-    assert torch.cat(own).flatten().tolist() == list(range(10))
 
 
 @pytest.mark.slow

@@ -11,22 +11,6 @@ from infopursuit_study.evaluation.bootstrap import (
 )
 
 
-def test_interval_is_close_to_the_normal_one() -> None:
-    correct = np.random.default_rng(0).random(2000) < 0.8
-    found = accuracy_interval(correct, 2000)
-    width = 1.96 * np.sqrt(found.value * (1 - found.value) / 2000)
-    assert found.value == correct.mean()
-    assert found.low == pytest.approx(found.value - width, abs=0.003)
-    assert found.high == pytest.approx(found.value + width, abs=0.003)
-
-
-def test_one_seed_gives_the_interval_over_images() -> None:
-    correct = np.random.default_rng(0).random((300, 5)) < 0.7
-    found = two_level_intervals(seed_means(correct[None], 400))
-    for column, interval in enumerate(found):
-        assert interval == pytest.approx(accuracy_interval(correct[:, column], 400))
-
-
 def test_seeds_that_disagree_widen_the_interval_and_equal_ones_do_not() -> None:
     draw = np.random.default_rng(0)
     alike = np.repeat(draw.random((1, 400, 1)) < 0.7, 5, axis=0)

@@ -59,26 +59,9 @@ def test_scores_by_budget_are_those_of_the_smaller_models(
         )
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_second_fit_gives_the_same_and_leaves_the_settings(
-    name: str, fitted: dict[str, Peer]
-) -> None:
-    again = clone(fitted[name]).fit(DATA.X, DATA.y)
-    np.testing.assert_array_equal(
-        again.predict_proba(DATA.X_test), fitted[name].predict_proba(DATA.X_test)
-    )
-
-
 REFUSED = {
     "23 columns": (InputError, lambda model: model.predict(unit(DATA.X_test[:, 1:]))),
     "one class": (InputError, lambda model: clone(model).fit(DATA.X, np.zeros(len(DATA.X), int))),
     "fitted": (NotFittedError, lambda model: clone(model).predict(DATA.X)),
     "999": (InputError, lambda model: model.at(999)),
 }
-
-
-@pytest.mark.parametrize("word", REFUSED)
-def test_malformed_inputs_are_reported(word: str, fitted: dict[str, Peer]) -> None:
-    error, does = REFUSED[word]
-    with pytest.raises(error, match=word):
-        does(fitted["tree"])

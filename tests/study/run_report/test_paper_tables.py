@@ -1,7 +1,5 @@
 """The paper's tables: found by settings, at the paper's budgets, left out where empty."""
 
-import pytest
-
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report.groups import measured_groups
 from infopursuit_study.run_report.paper_tables import paper_tables, table_budgets
@@ -49,17 +47,3 @@ def test_tables_with_nothing_to_show_are_left_out(tmp_path):
     assert paper_tables({"cats": groups(tmp_path, "cats", ("alternating", "fixed"))}) == []
     other_start = groups(tmp_path, "cifar10", ("alternating",), init="random")
     assert paper_tables({"cifar10": other_start}) == []
-
-
-@pytest.mark.parametrize(
-    ("dataset", "classes", "budgets"),
-    [
-        ("cifar10", 10, {10, 128}),
-        ("cifar100", 100, {50, 823}),
-        ("cub200", 200, {100}),
-        ("pets", 16, {10}),
-        ("pets", 17, {50}),
-    ],
-)
-def test_budgets_of_the_tables(dataset, classes, budgets):
-    assert set(table_budgets(dataset, classes)) == budgets
