@@ -109,9 +109,9 @@ def located(
     clip = model_clip(model.clip_source_, model.clip_, model.clip_device_)
     number = {query: place for place, query in enumerate(model.pursuit_.queries)}
     with_places = []
-    for explanation, of_image, picture in zip(explained, eight_bits(maps), _items(X), strict=True):
+    for explanation, of_image, picture in zip(explained, maps, _items(X), strict=True):
         steps = tuple(
-            replace(step, where=tuple(map(tuple, of_image[number[step.query]].tolist())))
+            replace(step, where=_place(of_image[number[step.query]]))
             if step.yes and not step.overridden
             else step
             for step in explanation.steps
@@ -120,6 +120,10 @@ def located(
         seen = thumbnail(Image.fromarray(pixels.transpose(1, 2, 0)))
         with_places.append(replace(explanation, steps=steps, picture=seen))
     return with_places
+
+
+def _place(of_image: Float32[np.ndarray, "h w"]) -> tuple[tuple[int, ...], ...]:
+    return tuple(map(tuple, eight_bits(of_image).tolist()))
 
 
 def _items(X: Any) -> list[Any]:
