@@ -133,6 +133,7 @@ class ClassKnowledge:
         self.impossible = impossible
         self.drafted = drafted
         self.coverage: str | None = None
+        where = "knowledge"
         if isinstance(knowledge, str | Path):
             if not Path(knowledge).suffix:
                 raise InputError(
@@ -140,10 +141,8 @@ class ClassKnowledge:
                     "a table (.csv, .parquet), or none"
                 )
             where, knowledge = str(knowledge), open_knowledge(knowledge)
-            self.coverage = check_names(knowledge, classes, texts, where)
-        elif isinstance(knowledge, KnowledgeTable):
-            self.coverage = check_names(knowledge, classes, texts)
         if isinstance(knowledge, KnowledgeTable):
+            self.coverage = check_names(knowledge, classes, texts, where)
             values = knowledge.for_classes_and_texts([str(each) for each in classes], texts)
         else:
             values = np.asarray(knowledge, dtype=np.float32)
