@@ -106,25 +106,24 @@ def read_knowledge_model(
         raise InputError(
             f"knowledge is {type(knowledge).__name__}; expected a KnowledgeTable or its file"
         )
-    wanted = list(knowledge.texts if texts is None else texts)
-    values = knowledge.for_classes_and_texts(knowledge.classes, wanted).astype(np.float64)
+    texts = list(knowledge.texts if texts is None else texts)
+    values = knowledge.for_classes_and_texts(knowledge.classes, texts).astype(np.float64)
     # A text that is as true of all classes, or true of none that is known, tells nothing of them.
     known = np.where(np.isnan(values), -1, values).max(axis=0) > 0
     spread = np.nanmax(values, axis=0, initial=0) > np.nanmin(values, axis=0, initial=1)
     rows = np.flatnonzero(known & spread)
     if not len(rows):
         raise InputError(
-            f"knowledge of {len(knowledge.classes)} classes tells none of {len(wanted)} texts "
+            f"knowledge of {len(knowledge.classes)} classes tells none of {len(texts)} texts "
             "apart; expected texts that are true of some classes and not of others"
         )
-    queries, truth = [wanted[row] for row in rows], values[:, rows]
+    queries, truth = [texts[row] for row in rows], values[:, rows]
     if not by_clip:
-        return model_of_rates(
-            knowledge.classes, queries, known_rates(truth, reliability), strength=strength
-        )
+        rates = known_rates(truth, reliability)
+        return model_of_rates(knowledge.classes, queries, rates, strength=strength)
     squares = truth**2  # what is true of some pictures counts a quarter: a wrong yes is worse
     shares = np.nanmean(squares, axis=0)
-    universe = TextTable.from_arrays(wanted, text_embeddings).unit_matrix
+    universe = TextTable.from_arrays(texts, text_embeddings).unit_matrix
     images = UnitMatrix(unlabelled, "unlabelled")
     if images.width != universe.width:
         raise InputError(
@@ -171,10 +170,8 @@ def model_of_rates(
     table = counts.table()
     if columns is None:
         table = ASSUMED_TEMPERING.of(table)
-    pairs = related_texts(list(queries)) if pairs is None else pairs
-    redundant = None
-    if len(pairs):
-        redundant = RedundantQuestions(torch.as_tensor(pairs).long(), len(queries))
+    pairs = torch.as_tensor(related_texts(list(queries)) if pairs is None else pairs).long()
+    redundant = RedundantQuestions(pairs, len(queries)) if len(pairs) else None
     pursuit = Pursuit(
         tuple(queries),
         tuple(classes),

@@ -121,8 +121,8 @@ def _weights(model: SavedModel) -> str:
 
     if model.clip_source is None:
         return ""
-    found = licence(model.clip_source)
-    terms = f"under {found}" if found else "not known to the library; see where they come from"
+    name = licence(model.clip_source)
+    terms = f"under {name}" if name else "not known to the library; see where they come from"
     return f"\n\nThe licence of CLIP's weights, which are not in this model: {terms}."
 
 

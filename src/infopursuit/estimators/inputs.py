@@ -54,13 +54,13 @@ class Inputs(PursuitClassifier):
             validate_data(self, X, reset=reset, skip_check_array=True)
             rows = check_array(self._table_columns().numbers(X), input_name="X", **checked)
             return Matrix(as_tensor(rows)), y
-        given = X
+        original = X
         try:
             y_of_predict = isinstance(y, str)
             X = validate_data(self, X, y, reset=reset, **checked)
             X, y = (X, None) if y_of_predict else X
         except (TypeError, ValueError):
-            check_numbers(given)  # says where the cell is
+            check_numbers(original)  # says where the cell is
             if y is not None and not isinstance(y, str):
                 refuse_missing(np.asarray(y))  # and the label
             raise

@@ -90,22 +90,22 @@ class LanguageModelHelp:
         """
         table = len(classes), min(CANDIDATES, texts)
         knowledge = most_prompts_for(*table)
-        asked = int(questions) * (1 + RETRIES)
+        question_calls = int(questions) * (1 + RETRIES)
         useful = int(questions) + prompts_for(*table)
         batch = visual_vocabulary()[:TEXTS_PER_PROMPT]
         rendered = (
-            (asked, self.class_queries.render(classes=list(classes), k=k)),
+            (question_calls, self.class_queries.render(classes=list(classes), k=k)),
             (knowledge, self.class_knowledge.render(
                 class_name=classes[0], texts=batch, classes=list(classes))),
         )  # fmt: skip
         read = sum(calls * len(prompt) for calls, prompt in rendered) // CHARACTERS_PER_TOKEN
         extra = (self.model.identity or {}).get("extra", {})
         own = next((extra[each] for each in TOKEN_LIMITS if isinstance(extra.get(each), int)), 0)
-        written = asked * (own or max(k * TOKENS_PER_QUERY, MAX_TOKENS))
+        written = question_calls * (own or max(k * TOKENS_PER_QUERY, MAX_TOKENS))
         written += knowledge * (own or MAX_TOKENS)
-        parts = f"{f'questions {asked}, ' * questions}knowledge {knowledge:,}"
+        parts = f"{f'questions {question_calls}, ' * questions}knowledge {knowledge:,}"
         return (
-            f"the language model is asked at most {asked + knowledge:,} times "
+            f"the language model is asked at most {question_calls + knowledge:,} times "
             f"({parts}), {useful:,} times if all its answers can be used: it reads about {read:,} "
             f"tokens at most and writes at most {written:,}; requests that a server refuses or "
             f"does not answer are sent again; answers are kept in {self.kept_in}"
@@ -167,10 +167,9 @@ class LanguageModelHelp:
 
     def _fit(self, model: Any, X: Any, y: Any, teaching: Mapping[str, Any]) -> None:
         classes = [str(each) for each in np.unique(np.asarray(y))]
-        texts: list[str] = list(model.texts)
         candidates = model.candidates(X, y, CANDIDATES)
         known = self.knowledge(classes, candidates)
-        rows = {text: row for row, text in enumerate(texts)}
+        rows = {text: row for row, text in enumerate(model.texts)}
         everything = np.asarray(model.text_embeddings)
         teaching = {"reference_embeddings": everything, **teaching}
         model.texts = candidates

@@ -127,26 +127,27 @@ def _of_path(
 ) -> tuple[Samples, Samples | None]:
     packed = is_packed(images)
     if packed:
-        given = _labelled(read_packed(images, label))
-        names = given.ids
+        samples = _labelled(read_packed(images, label))
+        names = samples.ids
     else:
         folder = read_image_folder(images)
-        given = _samples(images, folder)
+        samples = _samples(images, folder)
         names = [file.relative_to(images).as_posix() for file in folder.pictures]
-    split = given.splits is None and test_fraction > 0
+    split = samples.splits is None and test_fraction > 0
     if split:
-        given = replace(given, splits=splits_of(names, given.classes, test_fraction))
+        samples = replace(samples, splits=splits_of(names, samples.classes, test_fraction))
     if classes is not None:
-        known, chosen = sorted({str(each) for each in given.classes}), set(map(composed, classes))
+        names = [str(each) for each in samples.classes]
+        known, chosen = sorted(set(names)), set(map(composed, classes))
         unknown = sorted(chosen - set(known))
         if unknown:
             raise InputError(
                 f"{images}: no class {unknown[0]!r}; expected some of {', '.join(known[:10])}"
             )
-        given = given.subset([r for r, each in enumerate(given.classes) if str(each) in chosen])
-    if given.splits is None:
-        return given, None
-    train, test = (given.split(name) for name in SPLITS)
+        samples = samples.subset([row for row, name in enumerate(names) if name in chosen])
+    if samples.splits is None:
+        return samples, None
+    train, test = (samples.split(name) for name in SPLITS)
     if train is None:
         raise InputError(f"{images}: no images of the split 'train'; found 'test' alone")
     if test is not None and (split or packed):
@@ -154,25 +155,25 @@ def _of_path(
     return train, test
 
 
-def _labelled(given: Samples) -> Samples:
-    labelled = [row for row, each in enumerate(given.classes or ()) if each is not None]
+def _labelled(samples: Samples) -> Samples:
+    labelled = [row for row, each in enumerate(samples.classes or ()) if each is not None]
     if not labelled:
         raise InputError(
-            f"{given.where}: no classes; expected a column label or class_name of Parquet, or the "
-            "one that --label names; in a tar KEY.cls, KEY.json or KEY.txt beside KEY.jpg"
+            f"{samples.where}: no classes; expected a column label or class_name of Parquet, or "
+            "the one that --label names; in a tar KEY.cls, KEY.json or KEY.txt beside KEY.jpg"
         )
-    if len(labelled) < len(given):
-        without = len(given) - len(labelled)
-        logger.warning("%s: %d of %d have no class, left out", given.where, without, len(given))
-    found = {given.classes[row] for row in labelled}
-    if len(found) > max(len(labelled) / 2, 2):
+    if len(labelled) < len(samples):
+        without = len(samples) - len(labelled)
+        logger.warning("%s: %d of %d have no class, left out", samples.where, without, len(samples))
+    classes = {samples.classes[row] for row in labelled}
+    if len(classes) > max(len(labelled) / 2, 2):
         raise InputError(
-            f"{given.where}: {len(found)} classes of {len(labelled)} pictures, such as "
-            f"{given.classes[labelled[0]]!r}; expected several pictures of each class"
+            f"{samples.where}: {len(classes)} classes of {len(labelled)} pictures, such as "
+            f"{samples.classes[labelled[0]]!r}; expected several pictures of each class"
         )
-    return given if len(labelled) == len(given) else given.subset(labelled)
+    return samples if len(labelled) == len(samples) else samples.subset(labelled)
 
 
-def _samples(where: str | Path, found: LabelledPictures) -> Samples:
-    names = names_of(found.pictures, len(found.pictures))
-    return Samples(str(where), names, found.labels, found.splits, of_list(found.pictures))
+def _samples(where: str | Path, labelled: LabelledPictures) -> Samples:
+    names = names_of(labelled.pictures, len(labelled.pictures))
+    return Samples(str(where), names, labelled.labels, labelled.splits, of_list(labelled.pictures))

@@ -35,12 +35,12 @@ def directions(
     Raises:
         InputError: the model has no such question, or asks about columns.
     """
-    found = model.pursuit_.rule.directions_of_scores
-    if found is None:
+    vectors = model.pursuit_.rule.directions_of_scores
+    if vectors is None:
         raise InputError("the model asks about the columns of a table; expected one for pictures")
     if questions is None:
-        return found
-    return found[[model.pursuit_.number(each) for each in questions]]
+        return vectors
+    return vectors[[model.pursuit_.number(each) for each in questions]]
 
 
 def mapped(
@@ -86,8 +86,8 @@ def mapper(
 
     def maps(pictures: Sequence[Any]) -> Any:
         clip = cast(OpenClip, model_clip(model.clip_source_, model.clip_, model.clip_device_))
-        _, found = mapped(model, pictures)
-        return eight_bits(found), [clip.seen(*to_rgb(each).size) for each in pictures]
+        _, strengths = mapped(model, pictures)
+        return eight_bits(strengths), [clip.seen(*to_rgb(each).size) for each in pictures]
 
     return maps
 
@@ -108,7 +108,7 @@ def located(
     """
     clip = model_clip(model.clip_source_, model.clip_, model.clip_device_)
     number = {query: place for place, query in enumerate(model.pursuit_.queries)}
-    found = []
+    with_places = []
     for explanation, of_image, picture in zip(explained, maps, _items(X), strict=True):
         steps = tuple(
             replace(step, where=_place(of_image[number[step.query]]))
@@ -118,8 +118,8 @@ def located(
         )
         pixels = cast(OpenClip, clip).pixels(to_rgb(picture))
         seen = thumbnail(Image.fromarray(pixels.transpose(1, 2, 0)))
-        found.append(replace(explanation, steps=steps, picture=seen))
-    return found
+        with_places.append(replace(explanation, steps=steps, picture=seen))
+    return with_places
 
 
 def _place(of_image: Float32[np.ndarray, "h w"]) -> tuple[tuple[int, ...], ...]:

@@ -103,49 +103,50 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
             and cannot be fetched.
     """
     seen = train.rows is None
-    given, reference, settings = _questions(plan)
-    said, teaching = settings.pop("annotations", None), {}
-    if isinstance(said, str | Path):
-        said = read_annotations(said)
-    if isinstance(said, Annotations):
-        said = said.of_pictures([*train.ids, *([] if test is None else test.ids)])
+    texts, reference, settings = _questions(plan)
+    annotations, teaching = settings.pop("annotations", None), {}
+    if isinstance(annotations, str | Path):
+        annotations = read_annotations(annotations)
+    if isinstance(annotations, Annotations):
+        annotations = annotations.of_pictures([*train.ids, *([] if test is None else test.ids)])
     helper = None
     if plan.language_model is not None:  # a mistake is reported before images are embedded
         from infopursuit.estimators.language_model import LanguageModelHelp
 
         kept_in = plan.answers_in or cache_folder() / "answers"
         helper = LanguageModelHelp(plan.language_model, kept_in)
-    wanted = set(train.labels.tolist())
-    if seen and len(wanted) < 2:
+    classes = set(train.labels.tolist())
+    if seen and len(classes) < 2:
         raise InputError(f"one class, {train.classes[0]!r}; expected two or more classes")
-    model = InformationPursuitClassifier(given).set_params(**settings)
+    model = InformationPursuitClassifier(texts).set_params(**settings)
     tower = None
     if seen or not isinstance(plan.texts, EmbeddedTexts):
-        model.check_before_fit(sorted(wanted))
+        model.check_before_fit(sorted(classes))
         tower = _Tower(plan.embedding)
     of_train = Readable(train) if tower is None else tower.readable(train)
     train = of_train.given
-    missing = sorted(wanted - set(train.labels.tolist())) if seen else []
+    missing = sorted(classes - set(train.labels.tolist())) if seen else []
     if missing:
         raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
-    asked: list[str] = []
+    invented: list[str] = []
     if helper is not None:
         names = sorted({str(each) for each in train.labels.tolist()})
-        most = len(given) + (model.n_queries if seen else 0)
+        most = len(texts) + (model.n_queries if seen else 0)
         logger.info("%s", helper.announce(names, model.n_queries, most, seen))
-        asked = helper.questions(names, model.n_queries) if seen else []
-        given = distinct([*given, *asked])
+        invented = helper.questions(names, model.n_queries) if seen else []
+        texts = distinct([*texts, *invented])
     if isinstance(plan.texts, EmbeddedTexts):
         model.text_embeddings = plan.texts.embeddings
     elif tower is not None:
         own = plan.texts if isinstance(plan.texts, Mapping) else {}
-        model.texts = given
-        model.text_embeddings = tower.embedded([own.get(each, each) for each in given])
+        model.texts = texts
+        model.text_embeddings = tower.embedded([own.get(each, each) for each in texts])
         if reference is not None:
             teaching["reference_embeddings"] = tower.embedded(reference)
-    teaching["annotations"] = said
-    if isinstance(said, Annotations):
-        teaching["annotations"] = said.of_images(train.ids) if said.about(train.ids) else None
+    teaching["annotations"] = annotations
+    if isinstance(annotations, Annotations):
+        about = annotations.about(train.ids)
+        teaching["annotations"] = annotations.of_images(train.ids) if about else None
     with warnings.catch_warnings():
         if tower is not None:  # that was said before
             warnings.filterwarnings("ignore", "ban: nothing to ban")
@@ -176,26 +177,26 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
         model.provenance_["sources"] = {
             query: "visual vocabulary" if query in shipped else "language model"
             for query in model.queries_
-            if query in shipped or query in asked
+            if query in shipped or query in invented
         }
-    return Fitted(model, test, said if isinstance(said, Annotations) else None)
+    return Fitted(model, test, annotations if isinstance(annotations, Annotations) else None)
 
 
 def _questions(plan: Plan) -> tuple[list[str], list[str] | None, dict[str, Any]]:
     """Return what may become a question, what its scores are relative to, and the settings."""
     settings, reference = dict(plan.settings), None
     if isinstance(plan.texts, EmbeddedTexts):
-        given = plan.texts.texts
+        texts = plan.texts.texts
     else:
-        given = list(visual_vocabulary() if plan.texts is None else plan.texts)
+        texts = list(visual_vocabulary() if plan.texts is None else plan.texts)
     if plan.texts is None and plan.language_model is None:
         settings = {"knowledge": BY_CLIP, **settings}
     table = settings.get("knowledge")
     if plan.texts is None and isinstance(table, str | Path) and Path(table).suffix == CSV_SUFFIX:
-        given, reference = list(read_knowledge_csv(table).texts), given
+        texts, reference = list(read_knowledge_csv(table).texts), texts
     if plan.language_model is not None and table is not None:
         raise InputError("knowledge and language_model: both say what is true; expected one")
-    return given, reference, settings
+    return texts, reference, settings
 
 
 class _Tower:
@@ -207,22 +208,22 @@ class _Tower:
     def embedded(self, texts: Sequence[str]) -> np.ndarray:
         return embed_texts(self.clip, texts, self.how.batch_size, self.how.progress)
 
-    def readable(self, given: Samples) -> Readable:
+    def readable(self, images: Samples) -> Readable:
         """Return what can be read of given images; warn of the others."""
-        if given.rows is not None:
-            return Readable(given)
-        found = embed_samples(self.clip, given, self.how.batch_size, self.how.progress)
+        if images.rows is not None:
+            return Readable(images)
+        read = embed_samples(self.clip, images, self.how.batch_size, self.how.progress)
         # The name of a file may be no text that UTF-8 can hold.
-        rejected = {writable(name): why for name, why in found.rejected.items()}
+        rejected = {writable(name): why for name, why in read.rejected.items()}
         if rejected:
             first = "; ".join(f"{name}: {why}" for name, why in list(rejected.items())[:LISTED])
             warnings.warn(
-                f"{len(rejected)} of {len(given.ids)} pictures cannot be read and are left out "
+                f"{len(rejected)} of {len(images.ids)} pictures cannot be read and are left out "
                 f"({first})",
                 UserWarning,
                 stacklevel=4,
             )
-        return found._replace(rejected=rejected)
+        return read._replace(rejected=rejected)
 
 
 class _Named(NamedTuple):
@@ -238,9 +239,9 @@ def _warn_of_copies(read: Sequence[Readable]) -> None:
     """Warn of equal files under several names; first those of two classes, then of two splits."""
     pictures = [
         _Named(digest, name, label, split)
-        for given, _, digests, _ in read
+        for images, _, digests, _ in read
         for digest, name, label, split in zip(
-            digests, given.ids, given.classes, given.splits or [None] * len(digests), strict=True
+            digests, images.ids, images.classes, images.splits or [None] * len(digests), strict=True
         )
     ]
     first: dict[str, _Named] = {}
@@ -249,11 +250,11 @@ def _warn_of_copies(read: Sequence[Readable]) -> None:
         other = each if each.digest is None else first.setdefault(each.digest, each)
         if other is not each:
             of_class, of_split = each.label == other.label, each.split == other.split
-            said = "" if of_class else f" (of the classes {other.label} and {each.label})"
-            said = said or ("" if of_split else " (to fit on and to test on)")
-            copies.append((of_class, of_split, f"{other.name} = {each.name}{said}"))
+            differs = "" if of_class else f" (of the classes {other.label} and {each.label})"
+            differs = differs or ("" if of_split else " (to fit on and to test on)")
+            copies.append((of_class, of_split, f"{other.name} = {each.name}{differs}"))
     if copies:
-        listed = "; ".join(said for *_, said in sorted(copies)[:LISTED])
+        listed = "; ".join(pair for *_, pair in sorted(copies)[:LISTED])
         warnings.warn(
             f"{counted(len(copies), 'picture')} with the bytes of another, by another name: "
             f"{listed}",

@@ -105,10 +105,10 @@ def measured(provenance: Mapping[str, Any]) -> Iterator[Measured]:
 
 def images_read(provenance: Mapping[str, Any]) -> int:
     """Return how many images a model was fitted and selected or calibrated on."""
-    found = provenance["images"]
-    if isinstance(found, Mapping):  # networks count what they learn from and what selects
-        return sum(found.values())
-    return found + provenance.get("held_out_images", 0)
+    images = provenance["images"]
+    if isinstance(images, Mapping):  # networks count what they learn from and what selects
+        return sum(images.values())
+    return images + provenance.get("held_out_images", 0)
 
 
 def words_run_out(provenance: Mapping[str, Any]) -> str | None:
@@ -123,10 +123,10 @@ def words_run_out(provenance: Mapping[str, Any]) -> str | None:
     unnamed = words["unnamed"]
     if words["fits"] >= FITTING and not unnamed:
         return None
-    said = [f"{percent(words['fits'])} of the first answers yes name what fits the class"]
+    reasons = [f"{percent(words['fits'])} of the first answers yes name what fits the class"]
     if words["explained"] is not None:
-        said.append(f"words explain {percent(words['explained'])} of what the answers tell")
+        reasons.append(f"words explain {percent(words['explained'])} of what the answers tell")
     if unnamed:
         listed = ", ".join([*unnamed[:LISTED], *(["..."] if len(unnamed) > LISTED else [])])
-        said.append(f"no question names {counted(len(unnamed), 'class')} ({listed})")
-    return f"the words run out: {'; '.join(said)}. {WHAT_HELPS}"
+        reasons.append(f"no question names {counted(len(unnamed), 'class')} ({listed})")
+    return f"the words run out: {'; '.join(reasons)}. {WHAT_HELPS}"

@@ -316,13 +316,13 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
     ) -> tuple[InMemorySet, InMemorySet]:
         """Return rows to learn from, and those to select on; `read` takes the rows given."""
         if validation is not None:
-            given = validation[0]
-            rows = UnitMatrix(given, "validation X") if read is None else read(given)
+            X = validation[0]
+            rows = UnitMatrix(X, "validation X") if read is None else read(X)
             return data, validation_set(rows, validation[1], data.classes)
         names = [str(each) for each in data.classes]
         share, seed = self.validation_fraction, self.random_state
-        kept, held = held_out_by_seed(data.labels, names, share, seed)
-        return data.subset(kept), data.subset(held)
+        train, held_out = held_out_by_seed(data.labels, names, share, seed)
+        return data.subset(train), data.subset(held_out)
 
     def _initial(self, texts: TextTable, train: InMemorySet | None) -> Int[Tensor, " k"]:
         if self.queries is not None:
@@ -356,13 +356,13 @@ def settings_of(model: VariationalInformationPursuit) -> VariationalSettings:
     check_words("init", model.init, INITS)
     if model.stop is not None:
         StoppingRule(*model.stop).checked()
-    given = model.get_params(deep=False)
+    settings = model.get_params(deep=False)
     for name in ("hidden", "temperature"):
-        if isinstance(given[name], str) or len(given[name]) != 2:
-            raise InputError(f"{name} is {given[name]!r}; expected two numbers")
-        given[name] = tuple(given[name])
-    names = [field.name for field in fields(VariationalSettings) if field.name in given]
-    return VariationalSettings(**{name: given[name] for name in names})
+        if isinstance(settings[name], str) or len(settings[name]) != 2:
+            raise InputError(f"{name} is {settings[name]!r}; expected two numbers")
+        settings[name] = tuple(settings[name])
+    names = [field.name for field in fields(VariationalSettings) if field.name in settings]
+    return VariationalSettings(**{name: settings[name] for name in names})
 
 
 def sharded_images(
@@ -371,15 +371,15 @@ def sharded_images(
     """Return images to learn from and to select on, of which each process reads its own."""
     labels = torch.from_numpy(shards.labels())
     if validation is None:
-        kept, held = held_out_by_seed(labels, shards.class_names, share, seed)
-        validation = ShardedImages(shards, held.numpy())
+        train, held_out = held_out_by_seed(labels, shards.class_names, share, seed)
+        validation = ShardedImages(shards, held_out.numpy())
     else:
-        kept = torch.arange(len(labels))
+        train = torch.arange(len(labels))
     same = validation.shards is shards
     of_held = labels if same else torch.from_numpy(validation.shards.labels())
     classes = len(shards.class_names)
     return (
-        TrainingImages(ShardedImages(shards, kept.numpy()), labels[kept], classes),
+        TrainingImages(ShardedImages(shards, train.numpy()), labels[train], classes),
         TrainingImages(validation, of_held[torch.from_numpy(validation.rows)], classes),
     )
 
@@ -398,9 +398,7 @@ def answer_table(rule: AnswerRule, trainer: Trainer, train: TrainingImages) -> A
 def as_stored(rows: UnitMatrix) -> Tensor:
     """Return the embeddings as stored if their norms are near 1, else float32 of unit norm."""
     stored = rows.values
-    if stored.dtype not in (torch.float16, torch.float32):
-        return rows.tensor()
     norms = (block.float().norm(dim=1) for block in stored.split(BLOCK))
-    if all(bool(((each - 1).abs() <= STORED).all()) for each in norms):
-        return stored
-    return rows.tensor()
+    searchable = stored.dtype in (torch.float16, torch.float32)
+    near_one = searchable and all(bool(((each - 1).abs() <= STORED).all()) for each in norms)
+    return stored if near_one else rows.tensor()

@@ -92,8 +92,8 @@ def contents(
             "`infopursuit serve`, or a model of the library's own"
         )
     order = _samples_first(model, test, chosen.test)
-    wanted = order[: chosen.test]
-    rest = scored(pursuit, test.rows(sorted(order[len(wanted) :])))
+    samples = order[: chosen.test]
+    rest = scored(pursuit, test.rows(sorted(order[len(samples) :])))
     empty = payload.Payload(
         format=payload.FORMAT,
         title=writable(title),
@@ -104,8 +104,8 @@ def contents(
         images=payload.Images(test=[], train=[], scored=rest),
     )
     room = _room(empty, chosen)
-    first = page_images(model, test.rows(wanted), None if room is None else int(TEST_SHARE * room))
-    if len(first) < len(wanted):  # what has no picture is counted all the same
+    first = page_images(model, test.rows(samples), None if room is None else int(TEST_SHARE * room))
+    if len(first) < len(samples):  # what has no picture is counted all the same
         rest = scored(pursuit, test.rows(sorted(order[len(first) :])))
         empty = empty.model_copy(update={"images": payload.Images(test=[], train=[], scored=rest)})
         room = _room(empty, chosen)
@@ -116,7 +116,7 @@ def contents(
         others = spread(train.labels)[: chosen.train]
         second = page_images(model, train.rows(others), room)
         _log_left_out("training", len(second), len(others))
-    _log_left_out("test", len(first), len(wanted))
+    _log_left_out("test", len(first), len(samples))
     images = payload.Images(test=first, train=second, scored=rest, fitted=test.fitted)
     return empty.model_copy(update={"images": images})
 
@@ -129,8 +129,7 @@ def _samples_first(model: tuple[Pursuit, Facts], test: AnsweredImages, count: in
         return order
     ending = pursuit.ask_until(test.answers.to(pursuit.device), facts.stop)
     predicted = ending.posterior.argmax(dim=1).cpu().numpy()
-    labels = test.labels
-    wrong = {row for row in order if labels[row] not in (UNKNOWN, predicted[row])}
+    wrong = {row for row in order if test.labels[row] not in (UNKNOWN, predicted[row])}
     plain = count - min(len(wrong), int(WRONG_SHARE * count))
     # The sort is stable: the wrong ones keep the order of the spread.
     return order[:plain] + sorted(order[plain:], key=lambda row: row not in wrong)
@@ -156,10 +155,10 @@ def _room(empty: payload.Payload, chosen: Chosen) -> int | None:
     return chosen.limit - taken
 
 
-def _log_left_out(split: str, found: int, wanted: int) -> None:
-    if found < wanted:
+def _log_left_out(split: str, fitting: int, count: int) -> None:
+    if fitting < count:
         logger.warning(
-            "%d of %d %s images fit into the page; the others are not shown", found, wanted, split
+            "%d of %d %s images fit into the page; the others are not shown", fitting, count, split
         )
 
 
@@ -239,18 +238,17 @@ def page_images(
 def _asked_places(
     pursuit: Pursuit, facts: Facts, answers: Float[Tensor, "n k"], pictures: Sequence[Any]
 ) -> list[payload.Places | None]:
-    """Return the places of each yes to a question that is asked of n images."""
-    found: list[payload.Places | None] = [None] * len(pictures)
+    places: list[payload.Places | None] = [None] * len(pictures)
     rows = [row for row, picture in enumerate(pictures) if picture is not None]
     if facts.maps is None or not rows:
-        return found
+        return places
     maps, seen = facts.maps([pictures[row] for row in rows])
     explained = pursuit.explain(answers[rows].to(pursuit.device), facts.stop, [""] * len(rows))
     for row, of_image, part, explanation in zip(rows, maps, seen, explained, strict=True):
-        asked = [pursuit.number(step.query) for step in explanation.steps if step.yes]
-        if asked:
-            found[row] = payload.places(of_image[asked], asked, part)
-    return found
+        numbers = [pursuit.number(step.query) for step in explanation.steps if step.yes]
+        if numbers:
+            places[row] = payload.places(of_image[numbers], numbers, part)
+    return places
 
 
 def scored(pursuit: Pursuit, images: AnsweredImages) -> payload.Scored:
@@ -314,40 +312,31 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         table = _table(querier, cast(NaiveBayes, classifier).rates, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         kind = "networks"
-        numbers = [each.numel() for part in (querier, classifier) for each in part.parameters()]
-        if sum(numbers) < SMALL:
+        sizes = [each.numel() for part in (querier, classifier) for each in part.parameters()]
+        if sum(sizes) < SMALL:
             networks = payload.Networks(querier=_layers(querier), classifier=_layers(classifier))
-    truth = None
-    if facts.truth is not None:
-        truth = [facts.truth.get(query) for query in pursuit.queries]
+    numbers = range(len(pursuit.queries))
     return payload.Model(
         name=writable(facts.name),
         kind=kind,
         classes=[writable(each) for each in pursuit.class_names],
         queries=[writable(each) for each in pursuit.queries],
-        questions=[writable(pursuit.question(k)) for k in range(len(pursuit.queries))],
+        questions=[writable(pursuit.question(k)) for k in numbers],
         origins=[facts.origins.get(each) for each in pursuit.queries],
         first=pursuit.first,
         stop=payload.Stop(**facts.stop.checked()._asdict()),
         answers=answer_levels(pursuit),
         words=[[*map(writable, each)] for each in pursuit.words] or None,
-        cuts=_cuts(pursuit),
+        # What a number that a person types is compared with.
+        cuts=[pursuit.rule.number_cuts(k) or [] for k in numbers] if pursuit.words else None,
         table=table,
         networks=networks,
-        truth=truth,
+        truth=None if facts.truth is None else [*map(facts.truth.get, pursuit.queries)],
         knowledge=_knowledge(pursuit, facts.knowledge),
         familiar=_familiar(pursuit),
         sees=facts.sees,
         note=None if pursuit.note is None else writable(pursuit.note),
     )
-
-
-def _cuts(pursuit: Pursuit) -> list[list[float]] | None:
-    """Return what a number that a person types is compared with."""
-    rule = pursuit.rule
-    if not pursuit.words:
-        return None
-    return [rule.number_cuts(query) or [] for query in range(len(pursuit.queries))]
 
 
 def _knowledge(pursuit: Pursuit, known: KnowledgeTable | None) -> payload.Knowledge | None:
@@ -370,9 +359,7 @@ def _knowledge(pursuit: Pursuit, known: KnowledgeTable | None) -> payload.Knowle
 
 def answer_levels(pursuit: Pursuit) -> int | None:
     """Return how many answers a model knows; None if they are soft."""
-    if pursuit.rule.soft:
-        return None
-    return pursuit.rule.levels
+    return None if pursuit.rule.soft else pursuit.rule.levels
 
 
 def joined_answers(pursuit: Pursuit, answers: Float[Tensor, "n k"]) -> str:
@@ -391,13 +378,12 @@ def _table(
     of = table.tensors().get("of")
     put_off = None
     if redundant is not None and len(redundant.pairs):
-        pairs = payload.labels(redundant.pairs.cpu().numpy())
-        put_off = payload.PutOff(pairs=pairs)
+        put_off = payload.PutOff(pairs=payload.labels(redundant.pairs.cpu().numpy()))
     palette = _palette(table.log_likelihood.cpu().numpy())
-    said = table.log_likelihood
+    rates = table.log_likelihood
     if words:
-        said = said[torch.tensor([[bool(word) for word in each] for each in words]).T]
-    likelihood, colors = (_numbers(said), None) if palette is None else palette
+        rates = rates[torch.tensor([[bool(word) for word in each] for each in words]).T]
+    likelihood, colors = (_numbers(rates), None) if palette is None else palette
     return payload.Table(
         of=None if of is None else payload.labels(of.cpu().numpy()),
         log_likelihood=likelihood,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import takewhile
 from operator import sub
 from typing import TYPE_CHECKING, Any
 
@@ -53,11 +54,11 @@ def answer_value(answer: Any) -> float:
     Raises:
         InputError: it is neither one of `rules.WORDS`, in any spelling, nor such a number.
     """
-    said = plain_answer(answer)
-    if isinstance(said, str) and said.casefold() in WORDS:
-        return WORDS[said.casefold()]
-    if isinstance(said, (bool, int, float)) and 0 <= said <= 1:
-        return float(said)
+    plain = plain_answer(answer)
+    if isinstance(plain, str) and plain.casefold() in WORDS:
+        return WORDS[plain.casefold()]
+    if isinstance(plain, (bool, int, float)) and 0 <= plain <= 1:
+        return float(plain)
     words = ", ".join(map(repr, reversed(WORDS)))
     raise InputError(f"the answer {answer!r}; expected {words}, or a number from 0 to 1")
 
@@ -235,11 +236,8 @@ class Explanation:
     @property
     def correct(self) -> bool | None:
         """Whether the prediction is the true class; None if that is not known."""
-        return (
-            None
-            if self.true_class is None
-            else self.class_names[self.top_classes(1)[0]] == self.true_class
-        )
+        predicted = self.class_names[self.top_classes(1)[0]]
+        return None if self.true_class is None else predicted == self.true_class
 
     def folded(self) -> list[list[int]]:
         """Return the steps as they are read, by number from 0.
@@ -315,13 +313,13 @@ class Explanation:
         }
         if values.get("labels"):
             parts["labels"] = tuple(values["labels"])
-        kept = {key: each for key, each in values.items() if key != "confident"}
-        return cls(**{**kept, **parts})
+        stored = {key: each for key, each in values.items() if key != "confident"}
+        return cls(**{**stored, **parts})
 
     def __repr__(self) -> str:
         """Return one line, whatever names hold: lists of explanations stay readable."""
-        said = f"{self.predicted_class}, {percent(self.probability)}, {ending(self)}"
-        return f"<Explanation of {one_line(self.image)}: {one_line(said)}>"
+        prediction = f"{self.predicted_class}, {percent(self.probability)}, {ending(self)}"
+        return f"<Explanation of {one_line(self.image)}: {one_line(prediction)}>"
 
     def __str__(self) -> str:
         """Return the explanation in lines of plain text; answers that changed little are folded."""
@@ -406,12 +404,12 @@ def leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, 
 
 def ending(explanation: Explanation) -> str:
     """Say after how many questions it ended; if not certain, why then."""
-    asked = say("after", count=len(explanation.steps))
+    after = say("after", count=len(explanation.steps))
     if explanation.spent is not None:
-        asked = say("cost", after=asked, cost=f"{explanation.spent:g}")
+        after = say("cost", after=after, cost=f"{explanation.spent:g}")
     if explanation.confident:
-        return asked
-    reason = say(f"ended_{explanation.ended}", after=asked, which=_unchanged(explanation))
+        return after
+    reason = say(f"ended_{explanation.ended}", after=after, which=_unchanged(explanation))
     common = explanation.prior[_first(explanation.posterior)] > 1 / 2
     of_class = ("_likely" if explanation.known else "_common") if common else ""
     return say(f"not_certain{of_class}", reason=reason)
@@ -419,11 +417,8 @@ def ending(explanation: Explanation) -> str:
 
 def _unchanged(explanation: Explanation) -> str:
     course = [explanation.prior, *(step.posterior for step in explanation.steps)]
-    predicted, count = _first(course[-1]), 0
-    for posterior in course[-2::-1]:
-        if posterior[predicted] < max(posterior):
-            break
-        count += 1
+    predicted = _first(course[-1])
+    count = len([*takewhile(lambda each: each[predicted] == max(each), course[-2::-1])])
     questions = say("question", count=len(explanation.steps))
     whole = count == len(explanation.steps)
     return questions if whole else say("last_of", count=count, questions=questions)

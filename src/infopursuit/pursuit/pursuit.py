@@ -104,11 +104,11 @@ class Pursuit:
         """
         if not isinstance(question, str):
             raise InputError(f"the question {question!r}; expected a text, one of the queries")
-        found = self.find(question)
-        if found is None:
+        number = self.find(question)
+        if number is None:
             expected = one_such_as(question, self.queries)
             raise InputError(f"the model has no question {question!r}; expected {expected}")
-        return found
+        return number
 
     def find(self, question: str) -> int | None:
         """Return the `number` of a question; None if there is none."""
@@ -130,22 +130,22 @@ class Pursuit:
         """
         if not self.words:
             return answer_value(answer)
-        words, rule, said = self.words[query], self.rule, plain_answer(answer)
+        words, rule, plain = self.words[query], self.rule, plain_answer(answer)
         numeric, truth = rule.number_cuts(query) is not None, {"no", "yes"} <= set(words)
-        if isinstance(said, str) and (numeric or truth) and NUMBER.fullmatch(said):
-            said = float(said)
-        if truth and str(said).casefold() in TRUTHS:  # a column of booleans
-            said = TRUTHS[str(said).casefold()]
-        if numeric and isinstance(said, int | float) and not isinstance(said, bool):
+        if isinstance(plain, str) and (numeric or truth) and NUMBER.fullmatch(plain):
+            plain = float(plain)
+        if truth and str(plain).casefold() in TRUTHS:  # a column of booleans
+            plain = TRUTHS[str(plain).casefold()]
+        if numeric and isinstance(plain, int | float) and not isinstance(plain, bool):
             one = rule.select(torch.tensor([query], device=self.device))
-            value = torch.tensor([[said]], dtype=torch.float64, device=self.device)
+            value = torch.tensor([[plain]], dtype=torch.float64, device=self.device)
             return float(one.of_scores(value))
         for spelled in (str, str.casefold):
-            alike = [spelled(word) == spelled(str(said)) for word in words]
-            if sum(alike) == 1 and said != "":  # unused levels have no word
+            alike = [spelled(word) == spelled(str(plain)) for word in words]
+            if sum(alike) == 1 and plain != "":  # unused levels have no word
                 return alike.index(True) / (len(words) - 1)
         expected = ", ".join(repr(word) for word in words if word)
-        if numeric or said is None or said == "":
+        if numeric or plain is None or plain == "":
             to = self.queries[query]
             raise InputError(f"the answer {answer!r} to {to!r}; expected {expected}")
         warnings.warn(
@@ -182,7 +182,6 @@ class Pursuit:
         Raises:
             InputError: the budget is not in 0..k.
         """
-        self._check(budget)
         return self.rolled(self.answers(images), budget, best)
 
     def rolled(self, answers: Float[Tensor, "n k"], budget: int, best: int = 0) -> RollOut:
@@ -289,17 +288,17 @@ class Pursuit:
         steps: list[list[Step]] = [[] for _ in answers]
         if not overridden:
             return steps
-        asked = torch.zeros_like(answers)
-        asked[:, list(self.known)] = 1
+        mask = torch.zeros_like(answers)
+        mask[:, list(self.known)] = 1
         for row, count in enumerate(counts.tolist()):
-            asked[row, order[row, :count]] = 1
-        before = self.classifier(answers, asked).softmax(dim=1)
+            mask[row, order[row, :count]] = 1
+        before = self.classifier(answers, mask).softmax(dim=1)
         for query in dict.fromkeys(overridden):
-            with_it = asked.clone()
+            with_it = mask.clone()
             with_it[:, query] = 1
             posteriors = self.classifier(answers, with_it).softmax(dim=1)
             entropies = posterior_entropy(posteriors.double()).tolist()
-            for row in (asked[:, query] == 0).nonzero().squeeze(1).tolist():
+            for row in (mask[:, query] == 0).nonzero().squeeze(1).tolist():
                 answer = round(float(answers[row, query]), DIGITS)
                 steps[row].append(
                     self.explanation_step(
@@ -440,12 +439,12 @@ class Pursuit:
             raise InputError("classes is empty; expected at least one class of the model")
         return sorted(numbers)
 
-    def _among(self, kept: Sequence[int]) -> Pursuit:
-        classifier = self.classifier.among(torch.tensor(kept, device=self.device))
+    def _among(self, numbers: Sequence[int]) -> Pursuit:
+        classifier = self.classifier.among(torch.tensor(numbers, device=self.device))
         return replace(
             self,
-            class_names=tuple(self.class_names[each] for each in kept),
-            labels=None if self.labels is None else tuple(self.labels[each] for each in kept),
+            class_names=tuple(self.class_names[each] for each in numbers),
+            labels=None if self.labels is None else tuple(self.labels[each] for each in numbers),
             classifier=classifier,
             querier=self.querier.judged_by(classifier),
         )
@@ -466,21 +465,21 @@ class Pursuit:
         Raises:
             InputError: none would be left, or the networks were trained on the whole dictionary.
         """
-        kept = [query for query in range(len(self.queries)) if query not in set(queries)]
-        if not kept:
+        left = [query for query in range(len(self.queries)) if query not in set(queries)]
+        if not left:
             raise InputError("no query would be left; expected at least one")
-        columns = torch.tensor(kept)
+        columns = torch.tensor(left)
         return replace(
             self,
-            queries=tuple(self.queries[query] for query in kept),
+            queries=tuple(self.queries[query] for query in left),
             rule=self.rule.select(columns),
             querier=self.querier.select(columns),
             classifier=self.classifier.select(columns),
-            first=kept.index(self.first) if self.first in kept else None,
+            first=left.index(self.first) if self.first in left else None,
             familiarity=None if self.familiarity is None else self.familiarity.select(columns),
-            words=tuple(self.words[query] for query in kept) if self.words else (),
-            wording=tuple(self.wording[query] for query in kept) if self.wording else (),
-            known={kept.index(each): self.known[each] for each in kept if each in self.known},
+            words=tuple(self.words[query] for query in left) if self.words else (),
+            wording=tuple(self.wording[query] for query in left) if self.wording else (),
+            known={left.index(each): self.known[each] for each in left if each in self.known},
         )
 
 

@@ -65,8 +65,8 @@ def fit_annotations(
     Raises:
         InputError: answers are not as many as images, or not 1, 0 or NaN.
     """
-    said = {text: _checked(text, values, len(rows)) for text, values in annotations.items()}
-    answered = ~np.isnan(np.stack(list(said.values()))).all(axis=0)
+    answers = {text: _checked(text, values, len(rows)) for text, values in annotations.items()}
+    answered = ~np.isnan(np.stack(list(answers.values()))).all(axis=0)
     places = np.flatnonzero(answered)
     images = rows.take(torch.from_numpy(places)).float().numpy()
     groups = np.unique(labels[places], return_inverse=True)[1]
@@ -74,25 +74,25 @@ def fit_annotations(
     row_of = {normalize(text): row for row, text in enumerate(texts.texts)}
     fitted: dict[int, Annotated] = {}
     names, embeddings, few = list(texts.texts), [np.asarray(texts.embeddings)], []
-    for text, values in said.items():
+    for text, values in answers.items():
         row, own = row_of.get(normalize(text)), None
         if row is not None:
             embedding = texts.unit_matrix.take(torch.tensor([row]))
             own = score_map.directions(embedding)[0].numpy().astype(np.float64)
-        found = fit_annotated(images, values[places], groups, own, seed)
-        if found is None:
+        concept = fit_annotated(images, values[places], groups, own, seed)
+        if concept is None:
             few.append(text)
             continue
         if row is None:
             row = len(names)
             names.append(text)
-            unit = found.direction / np.linalg.norm(found.direction)
+            unit = concept.direction / np.linalg.norm(concept.direction)
             embeddings.append(unit[None].astype(embeddings[0].dtype))
-        fitted[row] = found
+        fitted[row] = concept
     if few:
         warnings.warn(
-            f"annotations: {len(few)} of {len(said)} texts have fewer than {FEWEST} yes or no and "
-            f"teach nothing ({', '.join(few[:LISTED])})",
+            f"annotations: {len(few)} of {len(answers)} texts have fewer than {FEWEST} yes or no "
+            f"and teach nothing ({', '.join(few[:LISTED])})",
             UserWarning,
             stacklevel=5,
         )
@@ -102,15 +102,15 @@ def fit_annotations(
 
 
 def _checked(text: str, values: Any, count: int) -> Float[np.ndarray, " n"]:
-    said = np.asarray(values, dtype=np.float32)
-    if said.shape != (count,):
+    answers = np.asarray(values, dtype=np.float32)
+    if answers.shape != (count,):
         raise InputError(
-            f"annotations: {text!r} has the shape {said.shape}; expected ({count},), an answer for "
-            "each image"
+            f"annotations: {text!r} has the shape {answers.shape}; expected ({count},), an answer "
+            "for each image"
         )
-    wrong = ~(np.isin(said, (0, 1)) | np.isnan(said))
+    wrong = ~(np.isin(answers, (0, 1)) | np.isnan(answers))
     if wrong.any():
         raise InputError(
-            f"annotations: {said[wrong][0]} for {text!r}; expected 1 for yes, 0 for no, or NaN"
+            f"annotations: {answers[wrong][0]} for {text!r}; expected 1 for yes, 0 for no, or NaN"
         )
-    return said
+    return answers

@@ -62,7 +62,6 @@ class TableQuestions(QuestionSource):
     names: TableColumns | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        """Raise InputError for a malformed setting."""
         check_words("gaps", self.gaps, GAPS)
         for column, cost in (self.costs or {}).items():
             if not _above_zero(cost):
@@ -93,8 +92,8 @@ class TableQuestions(QuestionSource):
         """Return what gaps may tell; nothing if there are none."""
         if self.gaps != "auto":
             return [self]
-        found = bool(cast(InMemorySet, data).rows.tensor().isnan().any())
-        return [replace(self, gaps=each) for each in ("nothing", "tells")[: 1 + found]]
+        has_gaps = bool(cast(InMemorySet, data).rows.tensor().isnan().any())
+        return [replace(self, gaps=each) for each in ("nothing", "tells")[: 1 + has_gaps]]
 
     def facts(self, queries: Sequence[str]) -> dict[str, Any]:
         """Return what gaps tell, and the note."""
@@ -106,11 +105,11 @@ class TableQuestions(QuestionSource):
         rule = column_values(data.rows.tensor(), names, data.weights, self.gaps == "tells")
         texts = value_texts(rule, names)
         first = [] if constraints.first is None else [constraints.first]
-        kept = sorted(set(values_named([*first, *constraints.keep], rule, names)))
+        fixed = sorted(set(values_named([*first, *constraints.keep], rule, names)))
         allowed = not_banned(texts, constraints.ban)
-        refuse_banned([texts[row] for row in kept], allowed[kept], "keep or first_query")
+        refuse_banned([texts[row] for row in fixed], allowed[fixed], "keep or first_query")
         if constraints.queries is None:
-            check_room(len(kept), constraints.n_queries)
+            check_room(len(fixed), constraints.n_queries)
             rows = allowed.nonzero().squeeze(1)
             if len(rows) > constraints.n_queries:
                 sample = data.sample(SELECTION_ROWS, seed)
@@ -118,28 +117,26 @@ class TableQuestions(QuestionSource):
                 weights = torch.ones(len(sample)) if sample.weights is None else sample.weights
                 credit = credit_of(data.table(rule), answers, weights)
                 credit = credit.masked_fill(~allowed, -torch.inf)
-                credit[kept] = torch.inf
+                credit[fixed] = torch.inf
                 order = credit.argsort(descending=True, stable=True)
                 rows = order[: constraints.n_queries].sort().values
         else:
             rows = torch.tensor(values_named(constraints.queries, rule, names))
             refuse_banned([texts[row] for row in rows], allowed[rows])
-            lacking = [texts[row] for row in kept if row not in rows]
+            lacking = [texts[row] for row in fixed if row not in rows]
             if lacking or len(set(rows.tolist())) < len(rows):
                 what = f"{lacking[0]!r} is to be kept" if lacking else "one is there twice"
                 raise InputError(
                     f"queries: {what}; expected distinct queries, and these among them"
                 )
-        place = None
-        if first:
-            place = rows.tolist().index(values_named(first, rule, names)[0])
+        place = rows.tolist().index(values_named(first, rule, names)[0]) if first else None
         rule = rule.select(rows)
         words, queries = value_words(rule, names), [texts[row] for row in rows]
         if self.costs is None:
             return Questions(queries, rule, place, words)
-        asked = [_bare(names.names[column]) for column in rule.columns.tolist()]
+        columns = [_bare(names.names[column]) for column in rule.columns.tolist()]
         costs = {_bare(column): float(cost) for column, cost in self.costs.items()}
-        of_each = torch.tensor([costs.get(each, 1.0) for each in asked], dtype=torch.float64)
+        of_each = torch.tensor([costs.get(each, 1.0) for each in columns], dtype=torch.float64)
         return Questions(queries, rule, place, words, partial(InformationGain, costs=of_each))
 
 

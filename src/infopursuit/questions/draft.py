@@ -120,12 +120,12 @@ class SelectedWeights(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """Return them as plain values, for the provenance."""
-        found: dict[str, Any] = {"weights": None if self.weights is None else list(self.weights)}
+        facts: dict[str, Any] = {"weights": None if self.weights is None else list(self.weights)}
         if self.cost is not None:
-            found["cost"] = round(self.cost, 4)
+            facts["cost"] = round(self.cost, 4)
         if self.fits is not None:
-            found["fits"] = [round(each, 4) for each in self.fits]
-        return found
+            facts["fits"] = [round(each, 4) for each in self.fits]
+        return facts
 
     def __str__(self) -> str:
         """Return what the draft may change, and why, in a sentence."""
@@ -153,23 +153,23 @@ def earned_on(images: InMemorySet, ways_to_ask: WaysToAsk) -> SelectedWeights:
     Each half of the images is asked the questions of the other, few images in several halvings.
     """
     repeats = min(max(round(TRIALS / len(images)), 1), REPEATS)
-    found = [_halves(images, ways_to_ask, draw * MIX % 2**KEY_BITS) for draw in range(repeats)]
-    if not all(found):
+    trials = [_halves(images, ways_to_ask, draw * MIX % 2**KEY_BITS) for draw in range(repeats)]
+    if not all(trials):
         return SelectedWeights(UNTRIED)
-    without, *with_draft = (Trial.mean(each) for each in zip(*found, strict=True))
+    without, *with_draft = (Trial.mean(each) for each in zip(*trials, strict=True))
     return select_weights(without, with_draft)
 
 
 def _halves(images: InMemorySet, ways_to_ask: WaysToAsk, draw: int) -> list[Trial]:
     """Return what the ways do on images in the order of their keys; nothing without two halves."""
-    found, keys = list[list[Trial]](), list[np.ndarray]()
+    halves, keys = list[list[Trial]](), list[np.ndarray]()
     for rest, others in images.folds(HALVES, FEWEST_OF_A_CLASS, draw):
-        found.append([tried(ask(others)) for ask in ways_to_ask(CANDIDATES, rest)])
+        halves.append([tried(ask(others)) for ask in ways_to_ask(CANDIDATES, rest)])
         keys.append(others.keys)
-    if not found:
+    if not halves:
         return []
     order = torch.from_numpy(np.concatenate(keys).argsort(kind="stable"))
-    return [Trial.joined(each).sorted(order) for each in zip(*found, strict=True)]
+    return [Trial.joined(each).sorted(order) for each in zip(*halves, strict=True)]
 
 
 def select_weights(without: Trial, tried: Sequence[Trial]) -> SelectedWeights:
@@ -200,8 +200,8 @@ def tried(asked: Asked) -> Trial:
     rolled = roll_out(querier, classifier, answers, min(FIRST, answers.shape[1]))
     right = rolled.posteriors[:, 1:].argmax(dim=2) == labels.unsqueeze(1)
     final = classifier(answers, torch.ones_like(answers)).argmax(dim=1)
-    order, said = rolled.order[:, :LOOKED_AT], rolled.answers[:, :LOOKED_AT]
-    yes, fits = said > NOT_SURE, fitting[final.unsqueeze(1), order]
+    order, replies = rolled.order[:, :LOOKED_AT], rolled.answers[:, :LOOKED_AT]
+    yes, fits = replies > NOT_SURE, fitting[final.unsqueeze(1), order]
     return Trial(
         torch.stack([right.float().mean(dim=1), (final == labels).float()], dim=1),
         yes.sum(dim=1).float(),

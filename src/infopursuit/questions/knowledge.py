@@ -133,6 +133,7 @@ class ClassKnowledge:
         self.impossible = impossible
         self.drafted = drafted
         self.coverage: str | None = None
+        where = "knowledge"
         if isinstance(knowledge, str | Path):
             if not Path(knowledge).suffix:
                 raise InputError(
@@ -140,10 +141,8 @@ class ClassKnowledge:
                     "a table (.csv, .parquet), or none"
                 )
             where, knowledge = str(knowledge), open_knowledge(knowledge)
-            self.coverage = check_names(knowledge, classes, texts, where)
-        elif isinstance(knowledge, KnowledgeTable):
-            self.coverage = check_names(knowledge, classes, texts)
         if isinstance(knowledge, KnowledgeTable):
+            self.coverage = check_names(knowledge, classes, texts, where)
             values = knowledge.for_classes_and_texts([str(each) for each in classes], texts)
         else:
             values = np.asarray(knowledge, dtype=np.float32)
@@ -169,10 +168,10 @@ class ClassKnowledge:
         if not (np.isin(values, VALUES) | np.isnan(values)).all():
             return None
         first: dict[str, int] = {}
-        said = ~np.isnan(values).all(axis=0)
+        stated = ~np.isnan(values).all(axis=0)
         if self.drafted:  # a person who corrects the draft reads what it takes as true
-            said = (values >= TRUE_OF_A_CLASS).any(axis=0)
-        for column in np.flatnonzero(said).tolist():
+            stated = (values >= TRUE_OF_A_CLASS).any(axis=0)
+        for column in np.flatnonzero(stated).tolist():
             first.setdefault(normalize(self._texts[column]), column)
         columns = list(first.values())
         texts = tuple(self._texts[column] for column in columns)
@@ -230,13 +229,13 @@ class ClassKnowledge:
             a yes. `unnamed`: the classes that no text is true of.
         """
         values = self.values[:, rows]
-        told, order = information_of_words(table, values.numpy()), asked.order.numpy()
-        whole = float(told.of_class[order].sum())
+        information, order = information_of_words(table, values.numpy()), asked.order.numpy()
+        whole = float(information.of_class[order].sum())
         fitting, yes = values >= TRUE_OF_A_CLASS, asked.answers > NOT_SURE
         fits = fitting[asked.posteriors[:, -1].argmax(dim=1).unsqueeze(1), asked.order][yes]
         named = fitting.any(dim=1).tolist()
         return {
-            "explained": float(told.of_words[order].sum()) / whole if whole > 0 else None,
+            "explained": float(information.of_words[order].sum()) / whole if whole > 0 else None,
             "fits": fits.double().mean().item() if len(fits) else None,
             "unnamed": [each for each, some in zip(self._classes, named, strict=True) if not some],
         }
@@ -297,15 +296,15 @@ def check_names(
         "classes": ([composed(each) in named for each in classes], table.classes, classes),
         "texts": ([normalize(text) in known for text in texts], table.texts, texts),
     }
-    counts = [f"{sum(found)} of {len(found)} {what}" for what, (found, _, _) in parts.items()]
+    counts = [f"{sum(matches)} of {len(matches)} {what}" for what, (matches, _, _) in parts.items()]
     message = f"{where}: names {' and '.join(counts)}"
-    for what, (found, there, wanted) in parts.items():
-        if not any(found) and (there or what == "classes"):
+    for what, (matches, there, own) in parts.items():
+        if not any(matches) and (there or what == "classes"):
             raise InputError(
-                f"{message}; expected {what} such as {str(wanted[0])!r}, found "
+                f"{message}; expected {what} such as {str(own[0])!r}, found "
                 f"{', '.join(map(repr, there[:3])) or 'none'}"
             )
-    shares = [sum(found) / len(found) for found, there, _ in parts.values() if there]
+    shares = [sum(matches) / len(matches) for matches, there, _ in parts.values() if there]
     if min(shares, default=1.0) < FEW:
         warnings.warn(f"{message}; expected most of them", UserWarning, stacklevel=6)
         return None

@@ -57,8 +57,8 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
             UTF-8 can hold.
     """
     try:
-        given = np.asarray(y)
-        labels = given.astype(np.str_) if given.dtype.kind == "T" else y
+        array = np.asarray(y)
+        labels = array.astype(np.str_) if array.dtype.kind == "T" else y
         labels = column_or_1d(labels, warn=True)
         refuse_missing(labels)
         objects = labels if labels.dtype.kind == "O" else ()
@@ -91,8 +91,8 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
                 )
         classes = classes if kind.kind == "O" else np.array(classes.tolist())
     if len(classes) < 2:
-        found = f"{classes.tolist()[0]!r} in all {len(labels)} rows"
-        raise InputError(f"y has one class, {found}; expected two or more classes")
+        only = f"{classes.tolist()[0]!r} in all {len(labels)} rows"
+        raise InputError(f"y has one class, {only}; expected two or more classes")
     return classes, torch.from_numpy(numbers.astype(np.int64))
 
 
@@ -112,12 +112,12 @@ def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet
         return InMemorySet(rows, labels, None, classes)
     if isinstance(sample_weight, str | Mapping):
         classes, labels = encoded_labels(y)
-        weights, kept = _class_weights(sample_weight, classes, labels), np.arange(len(rows))
+        weights, places = _class_weights(sample_weight, classes, labels), np.arange(len(rows))
     else:
         weights = _row_weights(sample_weight, len(rows))
-        kept = np.flatnonzero(weights > 0)
-        classes, labels = encoded_labels(np.asarray(y)[kept])
-        weights = weights[kept]
+        places = np.flatnonzero(weights > 0)
+        classes, labels = encoded_labels(np.asarray(y)[places])
+        weights = weights[places]
     least, most = weights.min(), weights.max()
     # Sums of float32 would be infinite, or nothing.
     if not (least >= LIGHTEST and most <= HEAVIEST):
@@ -125,13 +125,13 @@ def training_set(rows: Matrix, y: Any, sample_weight: Any = None) -> InMemorySet
             f"sample_weight is from {least:g} to {most:g}; expected {LIGHTEST:g} to {HEAVIEST:g}, "
             "as a row of weight two counts like two rows"
         )
-    rows = rows if len(kept) == len(rows) else rows.subset(torch.from_numpy(kept))
+    rows = rows if len(places) == len(rows) else rows.subset(torch.from_numpy(places))
     return InMemorySet(rows, labels, torch.from_numpy(weights), classes)
 
 
-def _row_weights(given: Any, count: int) -> Float[np.ndarray, " n"]:
+def _row_weights(sample_weight: Any, count: int) -> Float[np.ndarray, " n"]:
     try:
-        weights = np.asarray(given, dtype=np.float64)
+        weights = np.asarray(sample_weight, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"sample_weight: {error}; expected numbers") from error
     weights = np.full(count, weights) if not weights.ndim else weights
@@ -145,16 +145,16 @@ def _row_weights(given: Any, count: int) -> Float[np.ndarray, " n"]:
 
 
 def _class_weights(
-    given: str | Mapping[Any, int | float], classes: np.ndarray, labels: Tensor
+    sample_weight: str | Mapping[Any, int | float], classes: np.ndarray, labels: Tensor
 ) -> Float[np.ndarray, " n"]:
     places, known = labels.numpy(), classes.tolist()
-    if isinstance(given, Mapping) and not all(each in given for each in known):
-        for label in given:
+    if isinstance(sample_weight, Mapping) and not all(each in sample_weight for each in known):
+        for label in sample_weight:
             if label not in known:  # scikit-learn would name the classes that have no weight
                 expected = one_such_as(label, known)
                 raise InputError(f"sample_weight: no class {label!r}; expected {expected}")
     try:
-        each = compute_class_weight(given, classes=classes, y=classes[places])
+        each = compute_class_weight(sample_weight, classes=classes, y=classes[places])
     except (TypeError, ValueError) as error:
         raise InputError(f"sample_weight: {error}") from error
     return each[places]

@@ -31,12 +31,12 @@ def warn_unless_one_clip(texts: TextTable, images: InMemorySet) -> None:
     of_texts = texts.unit_matrix.take(places)
     if min(len(rows), len(places)) < LEAST or rows.shape[1] < DIMENSIONS:
         return
-    found = agreement(rows, of_texts)
-    if found < CHANCE:
+    deviations = agreement(rows, of_texts)
+    if deviations < CHANCE:
         warnings.warn(
             "texts and images do not seem to be of one CLIP: their embeddings agree no more than "
-            f"those of unrelated spaces ({found:.1f} standard deviations from chance, expected at "
-            f"least {CHANCE:g}); questions and answers would have no meaning",
+            f"those of unrelated spaces ({deviations:.1f} standard deviations from chance, "
+            f"expected at least {CHANCE:g}); questions and answers would have no meaning",
             UserWarning,
             stacklevel=4,
         )
@@ -87,9 +87,9 @@ def ranks_of_class_names(
     directions, numbers = list[Tensor](), list[int]()
     for number, name in enumerate(class_names):
         key = _spelled(name)
-        found = exact.get(key) or [row for row, text in enumerate(spelled) if key in text]
-        if found and key.strip():
-            directions.append(texts.unit_matrix.take(torch.tensor(found)).mean(dim=0))
+        naming = exact.get(key) or [row for row, text in enumerate(spelled) if key in text]
+        if naming and key.strip():
+            directions.append(texts.unit_matrix.take(torch.tensor(naming)).mean(dim=0))
             numbers.append(number)
     if not directions:
         return []

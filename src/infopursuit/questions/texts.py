@@ -95,22 +95,20 @@ class TextSource(QuestionSource):
 
     def known(self, data: TrainingSet) -> ClassKnowledge | None:
         """Return what is known of the classes, read or drafted by the CLIP; None for nothing."""
-        if self.knowledge is None:
-            return None
-        if self._known is not None:
+        if self.knowledge is None or self._known is not None:
             return self._known
-        given, leakage = self.knowledge.given, self.knowledge.leakage
+        table, leakage = self.knowledge.given, self.knowledge.leakage
         if self.knowledge.drafted:  # a draft is of these images
             from infopursuit.questions.draft import drafted_knowledge
 
             texts = self.texts
             return drafted_knowledge(data, texts.texts, texts.unit_matrix, self.reference)
-        if self.annotated is not None and not isinstance(given, KnowledgeTable | str | Path):
-            given = np.asarray(given, dtype=np.float32)  # of a text that people added: nothing
-            missing = max(len(self.texts.texts) - given.shape[-1], 0)
-            given = np.pad(given, ((0, 0), (0, missing)), constant_values=np.nan)
+        if self.annotated is not None and not isinstance(table, KnowledgeTable | str | Path):
+            table = np.asarray(table, dtype=np.float32)  # of a text that people added: nothing
+            missing = max(len(self.texts.texts) - table.shape[-1], 0)
+            table = np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
         weights = OBEYED._replace(beyond=leakage)
-        self._known = ClassKnowledge(given, data.classes, self.texts.texts, weights)
+        self._known = ClassKnowledge(table, data.classes, self.texts.texts, weights)
         if self._known.coverage is not None:
             logger.info("%s", self._known.coverage)
         return self._known
@@ -161,18 +159,18 @@ class TextSource(QuestionSource):
     def facts(self, queries: Sequence[str]) -> dict[str, Any]:
         """Return how many texts there were, what tells them from others, and who was asked."""
         texts = self.texts.texts
-        found: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "texts": len(texts),
             "texts_sha256": settings_sha256({"texts": list(texts)}),
         }
         if self.annotated is not None:
-            of_text = {texts[row]: facts for row, facts in self.annotated.facts.items()}
-            found["annotated"] = {query: of_text[query] for query in queries if query in of_text}
+            of_text = {texts[row]: fitted for row, fitted in self.annotated.facts.items()}
+            facts["annotated"] = {query: of_text[query] for query in queries if query in of_text}
         if self.knowledge is not None and self.knowledge.drafted:
-            found["knowledge"] = BY_CLIP
+            facts["knowledge"] = BY_CLIP
         if self._draft is not None:
-            found["draft"] = self._draft.facts()
-        return found
+            facts["draft"] = self._draft.facts()
+        return facts
 
     def scatter(self, data: TrainingSet) -> float:
         """Return how much scores differ among images."""
@@ -240,14 +238,14 @@ class TextsOnImages:
     def weighted(self, weights: TextWeights) -> TextsOnImages:
         """Return the same, drafted, with other weights of information; measured once for all."""
         assert self.known is not None
-        found = copy(self)
-        found.known = copy(self.known)
-        found.known.weights = weights
-        return found
+        reweighted = copy(self)
+        reweighted.known = copy(self.known)
+        reweighted.known.weights = weights
+        return reweighted
 
     def measurable(self, constraints: QuestionConstraints, seed: int) -> Bool[Tensor, " u"]:
         """Return which texts are measured: those that tell most alone, if there are very many."""
-        count, allowed, _ = self._wanted(constraints)
+        count, allowed, _ = self._eligible(constraints)
         measured = torch.zeros_like(allowed)
         measured[self._informative(count, seed, allowed).rows] = True
         return measured
@@ -258,19 +256,17 @@ class TextsOnImages:
         rule, auroc = self._answered(chosen, seed)
         querier = self._querier(chosen, auroc, self.data.table(rule))
         answers = rule.answers(others.rows.tensor())
-        return Asked(querier, answers, others.labels, self._fitting(chosen))
-
-    def _fitting(self, chosen: Int[Tensor, " k"]) -> Bool[Tensor, "c k"]:
-        if self.known is None:
-            return torch.zeros(len(self.data.classes), len(chosen), dtype=torch.bool)
-        return self.known.values[:, chosen] >= TRUE_OF_A_CLASS
+        fitting = torch.zeros(len(self.data.classes), len(chosen), dtype=torch.bool)
+        if self.known is not None:
+            fitting = self.known.values[:, chosen] >= TRUE_OF_A_CLASS
+        return Asked(querier, answers, others.labels, fitting)
 
     def rows(self, constraints: QuestionConstraints, seed: int) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most informative and those to keep."""
-        given = required_questions(self.texts, constraints)[2]
-        if given is not None:
-            return self._distinct(given, constraints)
-        count, allowed, fixed = self._wanted(constraints)
+        rows = required_questions(self.texts, constraints)[2]
+        if rows is not None:
+            return self._distinct(rows, constraints)
+        count, allowed, fixed = self._eligible(constraints)
         chosen = self._chosen(count, seed, allowed)
         others = chosen[~torch.isin(chosen, fixed)]
         if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
@@ -279,16 +275,16 @@ class TextsOnImages:
             others = self._chosen(room, seed, allowed) if room else others[:0]
         return torch.cat([fixed, others]).sort().values
 
-    def _wanted(
+    def _eligible(
         self, constraints: QuestionConstraints
     ) -> tuple[int, Bool[Tensor, " u"], Int[Tensor, " m"]]:
         """Return how many texts to choose, which may be chosen, and the rows to keep."""
         allowed, fixed, _ = required_questions(self.texts, constraints)
         fixed = self._distinct(fixed, constraints)
         allowed &= self._first_of_equals(fixed)
-        kept = torch.isin(torch.arange(len(allowed)), fixed)
+        is_fixed = torch.isin(torch.arange(len(allowed)), fixed)
         if self.among is not None:
-            allowed &= self.among | kept
+            allowed &= self.among | is_fixed
         return min(constraints.n_queries, int(allowed.sum())), allowed, fixed
 
     def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
@@ -312,13 +308,13 @@ class TextsOnImages:
         self, rows: Int[Tensor, " m"], constraints: QuestionConstraints
     ) -> Int[Tensor, " n"]:
         """Return rows less those with the embedding of another; the first question stays."""
-        asked = rows.tolist()
+        in_order = rows.tolist()
         if constraints.first is not None:
-            asked = [int(self.texts.rows([constraints.first])[0]), *asked]
-        kept: dict[int, int] = {}
-        for row in asked:
-            kept.setdefault(int(self.texts.first_alike[row]), row)
-        return rows[torch.isin(rows, torch.tensor(list(kept.values()), dtype=torch.long))]
+            in_order = [int(self.texts.rows([constraints.first])[0]), *in_order]
+        of_embedding: dict[int, int] = {}
+        for row in in_order:
+            of_embedding.setdefault(int(self.texts.first_alike[row]), row)
+        return rows[torch.isin(rows, torch.tensor(list(of_embedding.values()), dtype=torch.long))]
 
     def _first_of_equals(self, fixed: Int[Tensor, " m"]) -> Bool[Tensor, " u"]:
         """Return which texts have an embedding of their own, or are asked for all that share it."""

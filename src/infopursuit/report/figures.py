@@ -97,7 +97,6 @@ class _Fact(NamedTuple):
 
     @property
     def lines(self) -> list[str]:
-        """The value, wrapped."""
         return textwrap.wrap(_short(self.value), 25) or [""]
 
     @property
@@ -147,12 +146,10 @@ def _draw(
 ) -> Figure:
     runs = shown_runs(explanation, everything)
     last = [explanation.steps[run[-1]] for run in runs]
-    questions = [say("before")]
-    for run, step in zip(runs, last, strict=True):
-        alone = len(run) == 1
-        question = step.question if alone else changed_little(explanation, run)
-        questions.append(_wrapped(question))
     alone = [step if len(run) == 1 else None for run, step in zip(runs, last, strict=True)]
+    questions = [say("before")]
+    for run, step in zip(runs, alone, strict=True):
+        questions.append(_wrapped(step.question if step else changed_little(explanation, run)))
     facts = _facts(explanation, stop)
     place = _layout(explanation, classes, questions, facts, alone, picture is not None)
     figure = Figure(figsize=(place.width, place.height), dpi=DPI, facecolor="white")
@@ -166,20 +163,18 @@ def _draw(
         top, below = place.tops[row : row + 2]
         middle = (top + below) / 2
         axes.plot([place.numbers, place.right], [top, top], color=RULE, linewidth=0.6)
+        step = alone[row - 1] if row else None
         if row:
-            step, shown = last[row - 1], alone[row - 1]
             number = numbered(runs[row - 1])
             _text(axes, place.numbers + 0.2, middle, number, SMALL, QUIET, ha="right")
-            if shown is None:
-                _text(axes, place.questions, middle, question, color=QUIET, style="italic")
-            else:
-                _text(axes, place.questions, middle, question)
-                _answer(axes, place.answers, middle, step)
-                marked = marked_picture(explanation, step, round(PLACE * DPI))
-                if marked is not None:
-                    _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
-        else:
+        if step is None:
             _text(axes, place.questions, middle, question, color=QUIET, style="italic")
+        else:
+            _text(axes, place.questions, middle, question)
+            _answer(axes, place.answers, middle, step)
+            marked = marked_picture(explanation, step, round(PLACE * DPI))
+            if marked is not None:
+                _picture(axes, marked, place.places, middle - PLACE / 2, PLACE)
         # All classes are a whole; some of them are not.
         whole = len(classes) == len(posterior)
         cells = [posterior[index] for index in classes]
@@ -304,15 +299,15 @@ def _answer(axes: Axes, left: float, middle: float, step: Step) -> None:
 
 
 def _cell(
-    axes: Axes, left: float, top: float, height: float, probability: float, said: str
+    axes: Axes, left: float, top: float, height: float, probability: float, percentage: str
 ) -> None:
     color = SHADES(0.92 * probability)
     axes.add_patch(
         Rectangle((left, top), CELL, height, facecolor=color, edgecolor="white", linewidth=0.8)
     )
-    if probability and not said.startswith("<"):
+    if probability and not percentage.startswith("<"):
         ink = "white" if _luminance(color[:3]) < 0.2 else INK
-        shown = said.removesuffix(" %").replace("> ", ">")
+        shown = percentage.removesuffix(" %").replace("> ", ">")
         _text(axes, left + CELL / 2, top + height / 2, shown, SMALL, ink, ha="center")
 
 
@@ -471,9 +466,10 @@ def charts_png(title: str, charts: Sequence[Chart], columns: int = 3) -> bytes:
 def swatch(hue: int | None, dash: int) -> Markup:
     """Draw a short piece of a line for a legend; without a hue, of a level."""
     color = "level" if hue is None else f"hue-{hue}"
+    dashes = " ".join(map(str, DASHES[dash])) or "none"
     return Markup(
         '<svg class="swatch" viewBox="0 0 36 14" aria-hidden="true"><path d="M1 7H35" '
-        f'style="stroke: var(--{color}); stroke-dasharray: {_dash_array(dash)}"/></svg>'
+        f'style="stroke: var(--{color}); stroke-dasharray: {dashes}"/></svg>'
     )
 
 
@@ -528,10 +524,6 @@ def _ticks() -> MaxNLocator:
 
 def _dashes(dash: int) -> Any:
     return (0, DASHES[dash]) if DASHES[dash] else "-"
-
-
-def _dash_array(dash: int) -> str:
-    return " ".join(map(str, DASHES[dash])) or "none"
 
 
 def _number(value: float, _: int | None = None) -> str:

@@ -29,18 +29,18 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     rows.append(("", say("before"), "", " ".join(leaders(names, explanation.prior))))
     for run in shown_runs(explanation, everything):
         step = explanation.steps[run[-1]]
-        asked, said = one_line(step.question), step.marked
+        question, answer = one_line(step.question), step.marked
         if len(run) > 1:
-            asked, said = one_line(changed_little(explanation, run)), ""
+            question, answer = one_line(changed_little(explanation, run)), ""
         belief = " ".join(leaders(names, step.posterior))
-        rows.append((numbered(run), asked, said, belief))
+        rows.append((numbered(run), question, answer, belief))
     numbers, answers = (max(len(row[column]) for row in rows) for column in (0, 2))
     # A line without an answer goes on where others have theirs, and so widens nothing.
-    texts = [len(asked) - (0 if answer else answers + 2) for _, asked, answer, _ in rows]
+    texts = [len(question) - (0 if answer else answers + 2) for _, question, answer, _ in rows]
     lines = [one_line(explanation.image)]
-    for number, asked, answer, first in rows:
-        said = f"{asked:<{max(texts)}}  {answer:<{answers}}" if answer else asked
-        lines.append(f"  {number:>{numbers}}  {said:<{max(texts) + 2 + answers}}  {first}".rstrip())
+    for number, question, answer, first in rows:
+        text = f"{question:<{max(texts)}}  {answer:<{answers}}" if answer else question
+        lines.append(f"  {number:>{numbers}}  {text:<{max(texts) + 2 + answers}}  {first}".rstrip())
     belief = ", ".join(leaders(names, explanation.posterior))
     lines.append(f"  {say('prediction', belief=belief, ending=ending(explanation))}")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
@@ -72,8 +72,8 @@ def why_not_sure(explanation: Explanation, step: Step) -> str:
 
 def who_answered(explanation: Explanation) -> list[str]:
     """Say what the mark of an answer says, what no question asked for, and the note."""
-    given = any(step.overridden for step in explanation.steps)
-    lines = [say("given", noun=explanation.noun)] if given else []
+    marked = any(step.overridden for step in explanation.steps)
+    lines = [say("given", noun=explanation.noun)] if marked else []
     lines += [without_asking(explanation, each) for each in explanation.not_asked]
     return lines if explanation.note is None else [*lines, one_line(explanation.note)]
 
@@ -104,7 +104,7 @@ def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
     most = max(1, math.ceil(round(100 * explanation.moved(run), DIGITS)))
     steps = [explanation.steps[number] for number in run]
     counts = Counter(step.said for step in steps)
-    answers = ", ".join(f"{count} {said}" for said, count in counts.most_common())
+    answers = ", ".join(f"{count} {answer}" for answer, count in counts.most_common())
     if any(step.word for step in steps):
         columns = [step.query.rstrip("?") for step in steps]
         answers = ", ".join(columns[:NAMED])

@@ -74,10 +74,10 @@ def fit_subclasses(
     weights = torch.zeros(len(rows)).double().index_add_(0, place, weights)
     level = counted.level_of(answers).to(torch.uint8)
     # An answer between two levels tells nothing here, nor does a gap that is to tell nothing.
-    told = ((answers * (counted.levels - 1) - level).abs() < LEVEL).float()
-    told = told if gaps_tell else told * (answers != GAP)
+    tells = ((answers * (counted.levels - 1) - level).abs() < LEVEL).float()
+    tells = tells if gaps_tell else tells * (answers != GAP)
     (n, k), generator = answers.shape, torch.Generator().manual_seed(seed)
-    table = mixture(counted, level, told, labels, weights, generator, gaps_tell)
+    table = mixture(counted, level, tells, labels, weights, generator, gaps_tell)
     longest, own = min(LONGEST, k), torch.randperm(n, generator=generator)[:ASKED]
     held = HELD / weights.sum().item()
     start, prior = table.log_likelihood.float(), table.log_prior.float()
@@ -99,7 +99,7 @@ def fit_subclasses(
                     1, orders[places], inside
                 )
             rates = _rates(logits, start, gaps_tell)
-            here = level[some], mask * told[some]
+            here = level[some], mask * tells[some]
             evidence = prior.expand(BATCH, -1)
             for number, of_level in enumerate(rates):
                 evidence = evidence + (here[1] * (here[0] == number)) @ of_level
