@@ -259,16 +259,6 @@ def test_what_is_no_table_to_fit_is_refused(
     assert (status, word in log.splitlines()[-1]) == (1, True), log
 
 
-def test_rows_without_a_class_are_counted(run: Callable) -> None:
-    table = animals()
-    table.loc[:4, "kind"] = None
-    written(table, Path("table.csv"))
-    status, _, log = run("fit", "table.csv", "--label", "KIND", "--out", "model")
-    assert status == 0
-    assert "left out: 5 rows without kind" in log
-    assert "115 rows, 3 classes" in log
-
-
 def test_columns_are_found_by_their_names(run: Callable, fitted: Path) -> None:
     new = animals()[90:]
     renamed = written(new.rename(columns=str.upper), Path("capitals.csv"))

@@ -40,10 +40,3 @@ def test_published_figures_stand_beside_ours(tmp_path):
     assert texts(bottlenecks) == [
         "128", "88.55", "12", "a small clip", longest, "82.08", "87.52", "86.77", "88.03",
     ]  # fmt: skip
-
-
-def test_tables_with_nothing_to_show_are_left_out(tmp_path):
-    assert paper_tables({"pets": groups(tmp_path, "pets", ("fixed", "naive_bayes"))}) == []
-    assert paper_tables({"cats": groups(tmp_path, "cats", ("alternating", "fixed"))}) == []
-    other_start = groups(tmp_path, "cifar10", ("alternating",), init="random")
-    assert paper_tables({"cifar10": other_start}) == []

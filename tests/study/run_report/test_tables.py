@@ -12,7 +12,6 @@ from infopursuit_study.run_report.groups import measured_groups
 from infopursuit_study.run_report.meaning_tables import (
     COLUMNS,
     meaning_section,
-    sentences,
 )
 from infopursuit_study.run_report.runs import read_dataset, read_run
 from infopursuit_study.run_report.tables import (
@@ -84,11 +83,6 @@ def test_the_first_lines_say_who_is_ahead(tmp_path, at_stop, at_last, ahead, sti
     assert all(name in shown["behind"] for name in behind)
     assert still is None or shown["still"] == still
     assert shown["figures"][0]["number"] == f"{100 * at_stop:.1f}"
-
-
-def test_sentences_have_the_numbers_of_the_run(tmp_path) -> None:
-    told = sentences(read(tmp_path, meaning=MEANING).runs[0].meaning)
-    assert [each["number"] for each in told] == ["41", "95", "96", "85", "52", "23 %"]
 
 
 def test_the_table_of_meaning_has_every_run_and_chance(tmp_path) -> None:
