@@ -16,6 +16,8 @@ from infopursuit.explorer.page import page as exported
 from infopursuit.explorer.payload import read
 from tests.docs import live_page
 
+pytestmark = pytest.mark.slow  # the site is built
+
 ROOT = Path(__file__).parents[2]
 # Where a page loads something from; links that a reader may follow are not among them.
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}

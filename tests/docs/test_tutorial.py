@@ -65,6 +65,7 @@ def write(notebook: Any, path: Path) -> None:
     nbformat.write(notebook, path)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:jupyter_client")
 def test_the_tutorial_gives_the_outputs_that_it_shows() -> None:
     import nbformat

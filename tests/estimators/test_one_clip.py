@@ -59,6 +59,7 @@ def test_other_spaces_and_orders_are_told(wrong: Callable, message: str) -> None
         fit(X, y, texts, wrong(T, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("space", "name"), [(s, n) for s, names in SETS.items() for n in names])
 def test_on_real_embeddings(space: str, name: str) -> None:
     if not REAL.is_dir():

@@ -193,6 +193,7 @@ def test_of_a_small_world_no_line_is_untrue() -> None:
         assert found[kind] >= 10, (kind, found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["oxford_pets", "caltech101", "food10"])
 def test_of_real_images_no_line_is_untrue(name: str) -> None:
     if not REAL.is_dir():

@@ -24,6 +24,7 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
+from infopursuit.pursuit.naive_bayes import subclasses
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import World
@@ -45,7 +46,10 @@ def contents(folder: Path) -> dict[str, bytes]:
     ],
     ids=["five_valued", "subclasses", "first query and stop", "ban"],
 )
-def test_a_model_comes_back_the_same(world: World, tmp_path: Path, settings: dict) -> None:
+def test_a_model_comes_back_the_same(
+    world: World, tmp_path: Path, settings: dict, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subclasses, "UPDATES", (20, 10))
     model = world.fitted(**settings)
     model.save(tmp_path / "a")
     again = infopursuit.load(tmp_path / "a", device="cpu")

@@ -91,6 +91,7 @@ def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
         assert abs(seen - share) < 4 * (share * (1 - share) / 400) ** 0.5 + 1e-9
 
 
+@pytest.mark.slow
 def test_a_person_answers_with_keys_goes_back_and_resumes(
     tmp_path: Path, pictures: list[Path], open_page: Opened, width: int
 ) -> None:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from PIL import Image
 from playwright.sync_api import expect
@@ -21,6 +22,8 @@ from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened, serving
 from tests.explorer.made_up import HOSTILE, PLAIN, images, naive_bayes, networks, small_payload
+
+pytestmark = pytest.mark.slow  # a browser for each test
 
 STOP = StoppingRule(0.9, 8)
 

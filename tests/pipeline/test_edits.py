@@ -155,6 +155,7 @@ def edit(folder: Path, edits: dict[str, Any]) -> Path:
 EDITS = {".".join(keys): (neighbour(keys, value), value) for keys, value in leaves(PARAMS)}
 
 
+@pytest.mark.slow
 def test_every_setting_can_be_edited(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(world)
     refused: dict[str, str] = {}

@@ -31,7 +31,6 @@ from infopursuit.queries.class_queries import (
 from infopursuit.queries.generation import UnusableAnswersError
 from infopursuit.queries.language_models import (
     Answer,
-    NotRecordedError,
     RecordedAnswers,
     Sampling,
 )
@@ -353,11 +352,6 @@ def test_what_is_recorded_is_replayed_cell_by_cell(
     np.testing.assert_array_equal(known, np.array(expected, np.float32))
     assert ("not known" in caplog.text) == bool(said)
     assert said in caplog.text
-
-
-def test_a_table_of_which_nothing_is_recorded_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(NotRecordedError, match=r"'bus' with 'hat'; .*params/no_knowledge\.csv"):
-        replayed(tmp_path, [("bus", ["wheels"], AS_ASKED)], ["bus"], ["hat"])
 
 
 def test_the_shipped_prompt_says_which_form_its_example_has() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -69,12 +68,6 @@ def test_a_worker_that_cannot_open_its_model_says_so_for_each_shard(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert told_by_a_worker(tmp_path, Doubled(fails_to_open=True)) == "there is no model at NOWHERE"
-
-
-def test_a_worker_that_does_not_see_the_project_says_so(tmp_path: Path) -> None:
-    message = told_by_a_worker(tmp_path / "elsewhere", Doubled())
-    assert message.startswith(f"{tmp_path / 'elsewhere'}: no such folder on {socket.gethostname()}")
-    assert "expected the folder of the project under the same path" in message
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ def alone(folder: Path) -> dict[str, bytes]:
     return measured(folder)
 
 
+@pytest.mark.slow
 def test_seeds_side_by_side_give_the_same_bits(alone: dict[str, bytes], tmp_path: Path) -> None:
     assert measured(tmp_path, processes=2) == alone
     assert len(alone) == 3 + 2 * 2
