@@ -332,6 +332,7 @@ def test_what_is_below_the_gallery_stays_in_its_place_as_pictures_come_into_view
     page = open_page(document(), hash="view=failures", width=width)
     matrix = page.locator("#matrix-title")
     expect(matrix).to_be_attached()
+    expect(page.locator(".gallery li").first).to_be_visible()
     place = "() => document.getElementById('matrix-title').getBoundingClientRect().top + scrollY"
     before = page.evaluate(place)
     for top in range(0, int(before), 300):

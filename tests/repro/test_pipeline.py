@@ -65,15 +65,10 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
     [
         ({LEARN: 0.05}, of_runs(OF_A_RUN, LEARNED) | PAGES),
         (
-            {("methods", "fixed", "random_updates"): 41},
-            of_runs(OF_A_RUN, FIXED) | PAGES,
-        ),
-        (
             {("datasets", "menagerie", "judge"): "judge.csv"},
             of_runs(("evaluate",), *RUNS) | {"read_dataset@menagerie", "report"},
         ),
         ({("explain", "classes_shown"): 4}, of_runs(("explain",), *RUNS) | {"report"}),
-        ({("explain", "images"): 2}, of_runs(("explain",), *RUNS) | {"report"}),
         (
             {
                 ("compute", "embed_batch_size"): 32,
@@ -89,7 +84,7 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
             | PAGES,
         ),
     ],
-    ids=["one method", "networks", "judge", "drawing", "images", "computing", "a second seed"],
+    ids=["one method", "judge", "drawing", "computing", "a second seed"],
 )
 def test_an_edit_runs_what_it_touches_and_back_again_nothing(
     world: World, edits: dict, expected: set[str]
