@@ -94,7 +94,7 @@ FEWEST := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE
 test: env lint ## Check the code and run the tests.
 	@JAXTYPING_DISABLE=1 pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))"
 
-test-all: env ## Run what `make test` leaves out: vLLM, Ray, sshd, `dvc repro`, kills, shapes.
+test-all: env ## Run what `make test` leaves out: vLLM, Ray, sshd, browser, `dvc repro`, kills, shapes.
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
 	export $(FEWEST)
 	pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))" $(WITH_SHAPES)

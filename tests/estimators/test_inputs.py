@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,11 +17,7 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.estimators.conftest import World
 from tests.planted import unit
-
-# Where signatures are checked, a wrong type does not reach the code.
-UNTYPED = pytest.mark.skipif(
-    os.environ.get("JAXTYPING_DISABLE") != "1", reason="types of signatures are checked"
-)
+from tests.shapes import UNTYPED
 
 
 def mapped(rows: np.ndarray, folder: Path) -> np.ndarray:

@@ -51,9 +51,10 @@ class Moles:
 
     def measured(self, model: InformationPursuitClassifier, text: str = "veil") -> dict[str, Any]:
         """How true the answers are to the images that are not fitted on."""
-        images, labels = torch.from_numpy(self.X[~self.train]), self.y[~self.train]
+        images = torch.from_numpy(self.X[~self.train])
+        numbers = np.unique(self.y[~self.train], return_inverse=True)[1]
         said = {text: self.veil[~self.train]}
-        [found] = truth_by_people(model.pursuit_, images, labels, said).values()
+        [found] = truth_by_people(model.pursuit_, images, numbers, said).values()
         return found
 
 
