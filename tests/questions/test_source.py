@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.source import Questions, QuestionSource
+from tests.shapes import UNTYPED
 
 FACTS = {
     "can it fly": {"bat": 1, "frog": 0, "swan": 1, "trout": 0, "wren": 1, "newt": 0},
@@ -161,9 +161,7 @@ def test_networks_ask_what_any_source_asks(tmp_path: Path) -> None:
             VariationalInformationPursuit(texts, dictionary="joint").fit(X, y)
 
 
-@pytest.mark.skipif(
-    os.environ.get("JAXTYPING_DISABLE") != "1", reason="each check of a signature is entered, too"
-)
+@UNTYPED  # each check of a signature is entered, too
 def test_a_fit_enters_the_estimators_few_times() -> None:
     X, y = rows(60)
     entered: Counter[str] = Counter()
