@@ -21,7 +21,7 @@ from infopursuit.pipeline.params import Params
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.querier import PlainHistories
-from infopursuit.questions.pursuits import Fitted, PursuitMethod
+from infopursuit.questions.pursuits import Fitted, PursuitMethod, pursuit_method
 from tests.planted import planted
 from tests.pursuit.vip.stage_world import params as params
 from tests.stage_scripts import stage
@@ -111,7 +111,7 @@ def assert_works(model: Any, X: Any, y: Any, folder: Path) -> Any:
     assert model.accuracy_by_budget(X, y)[-1] > 0.9
     model.save(folder)
     again = infopursuit.load(folder)
-    assert again.pursuit == FixedOrder(2.0)
+    assert pursuit_method(again.pursuit) == FixedOrder(2.0)
     for each in (model, again, model.without(model.queries_[0])):
         assert (each.roll_out(X).order == torch.arange(len(each.queries_))).all()
         assert each.explain(X[:1])[0].questions[0] == each.queries_[0]
@@ -141,4 +141,4 @@ def test_it_is_a_method_of_the_pipeline(params: Params) -> None:
     stage("train")(params.model_copy(update={"methods": methods}), "menagerie", "llm", "own", 0)
     model = infopursuit.load("artifacts/models/menagerie-llm-own-0")
     assert model.provenance_["settings"]["method"] == "fixed_order"
-    assert model.pursuit == FixedOrder(3.0)
+    assert pursuit_method(model.pursuit) == FixedOrder(3.0)

@@ -143,6 +143,8 @@ def test_a_querier_of_ones_own_asks_wherever_the_model_goes(tmp_path: Path) -> N
     with pytest.raises(InputError, match="the querier of this model is a Nameless, which `load`"):
         nameless.save(tmp_path / "other")
     assert not (tmp_path / "other").exists()
+    with pytest.raises(ValueError, match="another querier has the kind 'networks'"):
+        type("Own", (InOrder,), {"kind": "networks"})
 
 
 def test_networks_ask_what_any_source_asks(tmp_path: Path) -> None:

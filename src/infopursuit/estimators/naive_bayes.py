@@ -77,7 +77,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             with the least log-loss on training rows, each predicted by a fit without it, which fits
             and asks five times: 40 seconds for 3,000 rows and 57 columns of numbers.
         pursuit: how the pursuit is fitted on the questions: the word of a method that is there
-            (`questions.pursuits`), or the method itself.
+            (`questions.pursuits`), the method itself, or its settings with its `kind`.
         stop: when to ask no more, in `predict` and `explain`; None for
             `pursuit.stopping.DEFAULT_STOP`: at a probability of 0.95, or when 20 questions did not
             change the prediction.
@@ -107,7 +107,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
     first_query: str | None = None
     knowledge: Any = None
     rates: str = "auto"
-    pursuit: str | PursuitMethod = "naive_bayes"
+    pursuit: str | PursuitMethod | dict[str, Any] = "naive_bayes"
     stop: StoppingRule | None = None
     validation_fraction: float = 0.1
     random_state: Any = 0
@@ -204,9 +204,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
     def restore(self, saved: SavedModel) -> None:
         """Become the fitted model that was saved."""
         super().restore(saved)
-        if isinstance(self.pursuit, dict):
-            settings = dict(self.pursuit)
-            self.pursuit = PURSUITS.of(settings.pop("kind"))(**settings)
         if saved.questions is not None:
             self.texts = TableQuestions(**saved.questions)
 

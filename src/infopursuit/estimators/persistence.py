@@ -324,10 +324,8 @@ def _restored(
     stop = described.settings.stop
     settings["stop"] = None if stop is None else StoppingRule(**stop.model_dump()).checked()
     queries, classes = tuple(described.queries), class_labels(described.classes)
-    querier_kind, classifier_kind = (
-        QUERIERS.of(described.querier),
-        CLASSIFIERS.of(described.classifier),
-    )
+    querier_kind = QUERIERS.of(described.querier)
+    classifier_kind = CLASSIFIERS.of(described.classifier)
     for name, given in (("wording", described.wording), ("words", described.words)):
         if given and len(given) != len(queries):
             raise ValueError(f"{name}: {len(given)} questions of {len(queries)}")

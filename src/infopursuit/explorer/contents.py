@@ -307,9 +307,11 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
     kind: Literal["naive_bayes", "networks", "server"] = "server"
-    if type(querier) is InformationGain:  # the page computes no other
+    rates = classifier.rates if isinstance(classifier, NaiveBayes) else None
+    # The page computes no querier and no classifier of one's own.
+    if type(querier) is InformationGain and rates and classifier.kind == rates.classifier:
         kind = "naive_bayes"
-        table = _table(querier, cast(NaiveBayes, classifier).rates, pursuit.words)
+        table = _table(querier, rates, pursuit.words)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         kind = "networks"
         sizes = [each.numel() for part in (querier, classifier) for each in part.parameters()]

@@ -37,9 +37,18 @@ class Kinds:
         return iter(dict.fromkeys([*self._known, *self._elsewhere]))
 
     def register(self, kind: type) -> type:
-        """Remember a class by its own `kind`; a class that shares its parent's is another one."""
-        if "kind" in vars(kind):
-            self._known[vars(kind)["kind"]] = kind
+        """Remember a class by its own `kind`; a class that shares its parent's is another one.
+
+        Raises:
+            ValueError: another class has this word.
+        """
+        word, place = vars(kind).get("kind"), f"{kind.__module__}.{kind.__qualname__}"
+        if word is not None:
+            taken = self._known.setdefault(word, kind)
+            home = self._elsewhere.get(word, kind.__module__)
+            if f"{taken.__module__}.{taken.__qualname__}" != place or home != kind.__module__:
+                raise ValueError(f"{place}: another {self.part} has the kind {word!r}")
+            self._known[word] = kind  # a notebook may define it again
         return kind
 
     def of(self, word: str) -> Any:

@@ -106,20 +106,23 @@ class PursuitMethod(ABC):
         """
 
 
-def pursuit_method(setting: str | PursuitMethod, rates: str = "auto") -> PursuitMethod:
-    """Return the method that a setting names; `rates` are of naive Bayes.
+def pursuit_method(
+    setting: str | PursuitMethod | dict[str, Any], rates: str = "auto"
+) -> PursuitMethod:
+    """Return the method of a word, or of settings with its `kind`; `rates` are of naive Bayes.
 
     Raises:
         InputError: there is none of that name.
     """
     if isinstance(setting, PursuitMethod):
         return setting
+    settings = dict(setting) if isinstance(setting, dict) else {"kind": setting}
     try:
-        method = PURSUITS.of(str(setting))
+        method = PURSUITS.of(str(settings.pop("kind", None)))
     except ValueError as error:
         raise InputError(str(error)) from error
     if method.kind == "naive_bayes":
-        return method(rates)
+        return method(**{"rates": rates, **settings})
     if rates != "auto":
-        raise InputError(f"rates is {rates!r}, and {setting} has none; expected 'auto'")
-    return method()
+        raise InputError(f"rates is {rates!r}, and {method.kind} has none; expected 'auto'")
+    return method(**settings)

@@ -21,8 +21,6 @@ from infopursuit_study.run_report.tables import (
     verdict,
 )
 from tests.study.run_report.made_up_runs import (
-    ANSWERS,
-    KNOWN,
     MEANING,
     make_dataset,
 )
@@ -94,14 +92,6 @@ def test_the_table_of_meaning_has_every_run_and_chance(tmp_path) -> None:
     assert dict(zip(COLUMNS, section["chance"], strict=True))["true_yes"] == "3.0"
     assert "written beforehand" in section["sources"][0]
     assert "a judge has written down" in section["sources"][1]
-
-
-def test_what_pictures_show_comes_before_lists(tmp_path) -> None:
-    run = read(tmp_path, truth=True, known=KNOWN, meaning=MEANING).runs[0]
-    assert run.meaning["truth_by"] == "pictures"
-    assert run.meaning["true_yes"] == ANSWERS["phrases"]["precision_of_yes"]
-    assert run.meaning["chance_yes"] == run.truth["phrases_share_true"]
-    assert run.meaning["supported"] == MEANING["sense"]["supported_yes"]
 
 
 def test_missing_files_and_two_stopping_rules_are_reported(tmp_path) -> None:
