@@ -16,8 +16,8 @@ from infopursuit.core.files import read_text_list, write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import QUERIES, REJECTED_TEXTS, UNIVERSE, read_table, write_table
 from infopursuit.datasets.settings import Datasets
+from infopursuit.generation.settings import QueriesSettings, QuestionsSettings, UniverseSettings
 from infopursuit.pipeline import paths
-from infopursuit.queries.settings import QueriesSettings, QuestionsSettings, UniverseSettings
 
 
 class Settings(Section):
@@ -30,7 +30,7 @@ class Settings(Section):
 
 def main(settings: Settings) -> RowCounts:
     # Polars reads POLARS_MAX_THREADS when it is imported.
-    from infopursuit.queries.universe import build_universe, control_texts
+    from infopursuit.generation.universe import build_universe, control_texts
 
     limits = settings.universe
     dictionaries = {

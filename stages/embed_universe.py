@@ -13,8 +13,8 @@ from infopursuit.clip.weights import EmbeddingsSettings
 from infopursuit.core.devices import log_where_it_computes
 from infopursuit.core.executors import choose_workers
 from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.generation.settings import UniverseSettings
 from infopursuit.pipeline import paths
-from infopursuit.queries.settings import UniverseSettings
 
 
 class Settings(Section):

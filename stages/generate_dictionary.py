@@ -11,18 +11,18 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.datasets.settings import Datasets
-from infopursuit.pipeline import paths
-from infopursuit.queries.class_queries import (
+from infopursuit.generation.class_queries import (
     ask_dictionary,
     is_list,
     is_prompt,
     open_prompt,
     read_dictionary,
 )
-from infopursuit.queries.language_models import Sampling
-from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
-from infopursuit.queries.parsing import answer_pattern
-from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
+from infopursuit.generation.language_models import Sampling
+from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
+from infopursuit.generation.parsing import answer_pattern
+from infopursuit.generation.settings import LanguageModelSettings, QueriesSettings
+from infopursuit.pipeline import paths
 
 
 class Settings(Section):

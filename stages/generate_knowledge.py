@@ -21,9 +21,7 @@ from infopursuit.core.files import read_text_list, write_text
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import REJECTED_KNOWLEDGE, UNIVERSE, read_table, write_table
 from infopursuit.datasets.settings import Datasets
-from infopursuit.pipeline import paths
-from infopursuit.pipeline.candidates import candidate_texts
-from infopursuit.queries.class_knowledge import (
+from infopursuit.generation.class_knowledge import (
     NEEDED,
     OFFERED,
     AskedKnowledge,
@@ -32,14 +30,16 @@ from infopursuit.queries.class_knowledge import (
     most_prompts_for,
     prompts_for,
 )
-from infopursuit.queries.language_models import (
+from infopursuit.generation.language_models import (
     RecordedAnswers,
     Sampling,
     open_language_model,
 )
-from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
-from infopursuit.queries.settings import LanguageModelSettings
-from infopursuit.queries.templates import load_template
+from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
+from infopursuit.generation.settings import LanguageModelSettings
+from infopursuit.generation.templates import load_template
+from infopursuit.pipeline import paths
+from infopursuit.pipeline.candidates import candidate_texts
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_files import is_prompt, knowledge_of_classes
 from infopursuit.texts.knowledge_tables import write_knowledge

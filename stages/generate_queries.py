@@ -17,20 +17,20 @@ from infopursuit.core.executors import choose_workers
 from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, write_table
-from infopursuit.pipeline import paths
-from infopursuit.queries.corpora import (
+from infopursuit.generation.answering import answer_prompts
+from infopursuit.generation.corpora import (
     Corpus,
     described_corpus,
     given_corpus,
     has_captions,
     read_captions,
 )
-from infopursuit.queries.generation import answer_prompts
-from infopursuit.queries.language_models import Sampling, open_language_model
-from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
-from infopursuit.queries.parsing import answer_pattern
-from infopursuit.queries.settings import LanguageModelSettings, QueriesSettings
-from infopursuit.queries.templates import load_template
+from infopursuit.generation.language_models import Sampling, open_language_model
+from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
+from infopursuit.generation.parsing import answer_pattern
+from infopursuit.generation.settings import LanguageModelSettings, QueriesSettings
+from infopursuit.generation.templates import load_template
+from infopursuit.pipeline import paths
 
 
 class Settings(Section):

@@ -17,11 +17,11 @@ from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.generation.settings import QuestionsSettings
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.pursuit.dictionary.settings import INITS, InitializeSettings
-from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.texts.knowledge_files import is_prompt
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.normalization import normalize

@@ -10,8 +10,8 @@ from infopursuit.core.stage import RowCounts, run
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.settings import ComputeSettings, Section
+from infopursuit.generation.settings import QueriesSettings
 from infopursuit.pipeline import paths
-from infopursuit.queries.settings import QueriesSettings
 from infopursuit.texts.normalization import distinct
 
 

@@ -24,6 +24,7 @@ from infopursuit.datasets.labelled_images import EmbeddedShards, load_images
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.methods import build_method
 from infopursuit.estimators.provenance import RunProvenance, images_read
+from infopursuit.generation.settings import QuestionsSettings
 from infopursuit.pipeline import paths
 from infopursuit.pipeline.training import (
     Training,
@@ -33,7 +34,6 @@ from infopursuit.pipeline.training import (
     read_known,
 )
 from infopursuit.pursuit.vip.settings import VariationalSettings
-from infopursuit.queries.settings import QuestionsSettings
 from infopursuit.texts.text_table import TextTable
 
 

@@ -20,7 +20,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.reading import image_files
 from infopursuit.estimators.base import rows_of
 from infopursuit.pursuit.explanation import Explanation
-from tests.queries.language_models.test_openai_server import completion, serving
+from tests.generation.language_models.test_openai_server import completion, serving
 
 
 @pytest.fixture

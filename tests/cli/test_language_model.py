@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import infopursuit
-from infopursuit.queries.language_models import Answer
+from infopursuit.generation.language_models import Answer
 from tests.cli.conftest import tiny_clip as tiny_clip
+from tests.generation.language_models.test_openai_server import completion, prompt_of, serving
+from tests.generation.recordings import Recording, write_recorded
 from tests.planted import PHOTO_TEXTS, write_folder
-from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
-from tests.queries.recordings import Recording, write_recorded
 
 # What the server says is true of which class, and sometimes.
 TRUE = {"red": ["red", "a red wall"], "green": ["green grass"], "blue": ["blue sky"]}

@@ -20,7 +20,7 @@ from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.stage import CODE, KNOWN_CODE, RowCounts, run
 from infopursuit.datasets.settings import Datasets
-from infopursuit.queries.settings import QueriesSettings
+from infopursuit.generation.settings import QueriesSettings
 
 ROOT = Path(__file__).parents[2]
 MENAGERIE = ("--dataset", "menagerie", "--seed")

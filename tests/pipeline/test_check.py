@@ -13,7 +13,7 @@ from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
 from infopursuit.pipeline.check import check
-from tests.queries.language_models.test_openai_server import completion, serving
+from tests.generation.language_models.test_openai_server import completion, serving
 
 ROOT = Path(__file__).parents[2]
 PINNED = f"hf-hub:a/clip@{'a' * 40}"
@@ -228,7 +228,7 @@ def test_a_server_is_asked_one_question(
     project: Path, reply: Any, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO", "infopursuit")
-    prompts = ROOT / "src/infopursuit/queries/prompts"
+    prompts = ROOT / "src/infopursuit/generation/prompts"
     edit(project, "queries", "dictionaries", "pets", value=str(prompts / "class_queries.jinja"))
     edit(project, "language_model", "backend", value="openai")
     with serving(lambda request: reply) as (url, requests):

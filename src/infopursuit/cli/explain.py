@@ -152,8 +152,8 @@ def language_model_of(chosen: argparse.Namespace) -> Any:
             if value is not None:
                 raise InputError(f"{other}: expected it with --llm")
         return None
-    from infopursuit.queries.language_models import VLLM, language_model_at
-    from infopursuit.queries.language_models.vllm_engine import run_where_vllm_is
+    from infopursuit.generation.language_models import VLLM, language_model_at
+    from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
 
     if chosen.llm.startswith(VLLM) and "vllm_python" in chosen:
         run_where_vllm_is(vllm_python)

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.queries.class_knowledge import (
+from infopursuit.generation.answering import RETRIES, UnusableAnswersError
+from infopursuit.generation.class_knowledge import (
     NEEDED,
     OFFERED,
     TEXTS_PER_PROMPT,
@@ -28,17 +29,16 @@ from infopursuit.queries.class_knowledge import (
     most_prompts_for,
     prompts_for,
 )
-from infopursuit.queries.class_queries import TOKENS_PER_QUERY, VARIABLES, ask_dictionary
-from infopursuit.queries.generation import RETRIES, UnusableAnswersError
-from infopursuit.queries.language_models import (
+from infopursuit.generation.class_queries import TOKENS_PER_QUERY, VARIABLES, ask_dictionary
+from infopursuit.generation.language_models import (
     LanguageModel,
     NotRecordedError,
     Sampling,
     language_model_at,
 )
-from infopursuit.queries.language_models.vllm_engine import VllmEngine
-from infopursuit.queries.parsing import answer_pattern
-from infopursuit.queries.templates import PromptTemplate, load_template
+from infopursuit.generation.language_models.vllm_engine import VllmEngine
+from infopursuit.generation.parsing import answer_pattern
+from infopursuit.generation.templates import PromptTemplate, load_template
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import distinct
 from infopursuit.texts.vocabulary import visual_vocabulary
@@ -179,5 +179,5 @@ class LanguageModelHelp:
 
 
 def _prompt(name: str, needed: Sequence[str], offered: Sequence[str] = ()) -> PromptTemplate:
-    with as_file(files("infopursuit.queries") / "prompts" / f"{name}.jinja") as path:
+    with as_file(files("infopursuit.generation") / "prompts" / f"{name}.jinja") as path:
         return load_template(path, needed, offered)

@@ -26,24 +26,24 @@ from infopursuit.datasets.embedded_files import read_embedded_images
 from infopursuit.datasets.image_folders import read_class_names
 from infopursuit.datasets.open_images import has_embeddings, open_image_source
 from infopursuit.datasets.pinned_datasets import read_pinned_dataset
-from infopursuit.pipeline.params import load_params
-from infopursuit.pipeline.paths import ARTIFACTS
-from infopursuit.queries import class_knowledge
-from infopursuit.queries.class_queries import (
+from infopursuit.generation import class_knowledge
+from infopursuit.generation.class_queries import (
     is_list,
     is_prompt,
     open_recorded_prompt,
     read_dictionary,
 )
-from infopursuit.queries.corpora import given_corpus, has_captions, read_captions
-from infopursuit.queries.language_models import (
+from infopursuit.generation.corpora import given_corpus, has_captions, read_captions
+from infopursuit.generation.language_models import (
     LanguageModel,
     RecordedAnswers,
     open_language_model,
 )
-from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.settings import LanguageModelSettings
-from infopursuit.queries.templates import load_template
+from infopursuit.generation.language_models.openai_server import OpenAIServer
+from infopursuit.generation.settings import LanguageModelSettings
+from infopursuit.generation.templates import load_template
+from infopursuit.pipeline.params import load_params
+from infopursuit.pipeline.paths import ARTIFACTS
 from infopursuit.texts import knowledge_files
 from infopursuit.texts.annotations import read_annotations
 from infopursuit.texts.knowledge_files import knowledge_of_classes

@@ -33,11 +33,11 @@ from infopursuit.datasets.pinned_datasets import (
     hub_patterns,
     read_pinned_dataset,
 )
+from infopursuit.generation.class_queries import is_prompt
+from infopursuit.generation.corpora import has_captions
 from infopursuit.pipeline.configure import params_with
 from infopursuit.pipeline.params import Params
 from infopursuit.pipeline.paths import ARTIFACTS
-from infopursuit.queries.class_queries import is_prompt
-from infopursuit.queries.corpora import has_captions
 
 logger = logging.getLogger("infopursuit")
 

@@ -17,15 +17,15 @@ from infopursuit.clip.weights import EmbeddingsSettings
 from infopursuit.core.settings import ComputeSettings, Positive, Section, check_names, read_settings
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.methods import Method, build_method
-from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
-from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings, RunSettings
-from infopursuit.pursuit.dictionary.settings import InitializeSettings
-from infopursuit.queries.settings import (
+from infopursuit.generation.settings import (
     LanguageModelSettings,
     QueriesSettings,
     QuestionsSettings,
     UniverseSettings,
 )
+from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
+from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings, RunSettings
+from infopursuit.pursuit.dictionary.settings import InitializeSettings
 from infopursuit.texts.normalization import words_pattern
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from infopursuit.clip.embed import cache_folder
 from infopursuit.core.errors import InputError
+from infopursuit.generation.answering import UnusableAnswersError, answer_prompts
+from infopursuit.generation.language_models import ImagePrompt, LanguageModel, Sampling, encoded
+from infopursuit.generation.language_models.vllm_engine import VllmEngine
+from infopursuit.generation.parsing import without_thoughts
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.queries.generation import UnusableAnswersError, answer_prompts
-from infopursuit.queries.language_models import ImagePrompt, LanguageModel, Sampling, encoded
-from infopursuit.queries.language_models.vllm_engine import VllmEngine
-from infopursuit.queries.parsing import without_thoughts
 
 PROMPT = """\
 Answer the question about this picture by what you can see in it, with one word: yes, no, or unclear

@@ -16,16 +16,16 @@ from ruamel.yaml import YAML
 
 from infopursuit import InformationPursuitClassifier
 from infopursuit.core.executors import RayCluster, Workers, run_shards
+from infopursuit.generation.answering import answer_prompts
+from infopursuit.generation.language_models import Sampling
+from infopursuit.generation.language_models.openai_server import OpenAIServer
+from infopursuit.generation.settings import OpenAISettings
 from infopursuit.pipeline.params import load_params
 from infopursuit.pursuit.naive_bayes.sharded_set import ShardedSet
-from infopursuit.queries.generation import answer_prompts
-from infopursuit.queries.language_models import Sampling
-from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.settings import OpenAISettings
 from tests.clip.conftest import write_params, write_universe
 from tests.core.executors.conftest import TwoNodes
 from tests.core.executors.work import SlowShards, Whereabouts
-from tests.queries.language_models.test_openai_server import completion, prompt_of, serving
+from tests.generation.language_models.test_openai_server import completion, prompt_of, serving
 from tests.stage_scripts import stage
 
 pytestmark = [

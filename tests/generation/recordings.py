@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from infopursuit.queries.language_models import Answer
+from infopursuit.generation.language_models import Answer
 
 
 class Recording(NamedTuple):

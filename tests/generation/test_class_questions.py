@@ -14,7 +14,8 @@ from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
-from infopursuit.queries.class_knowledge import (
+from infopursuit.generation.answering import UnusableAnswersError
+from infopursuit.generation.class_knowledge import (
     NEEDED,
     OFFERED,
     TEXTS_PER_PROMPT,
@@ -24,22 +25,21 @@ from infopursuit.queries.class_knowledge import (
     most_prompts_for,
     parse_knowledge,
 )
-from infopursuit.queries.class_queries import (
+from infopursuit.generation.class_queries import (
     ask_dictionary,
     open_recorded_prompt,
 )
-from infopursuit.queries.generation import UnusableAnswersError
-from infopursuit.queries.language_models import (
+from infopursuit.generation.language_models import (
     Answer,
     RecordedAnswers,
     Sampling,
 )
-from infopursuit.queries.parsing import parse_answer
-from infopursuit.queries.templates import PromptTemplate, load_template
-from tests.queries.recordings import Recording, write_recorded
+from infopursuit.generation.parsing import parse_answer
+from infopursuit.generation.templates import PromptTemplate, load_template
+from tests.generation.recordings import Recording, write_recorded
 
 ROOT = Path(__file__).parents[2]
-PROMPTS = ROOT / "src/infopursuit/queries/prompts"
+PROMPTS = ROOT / "src/infopursuit/generation/prompts"
 SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=100, seed=5)
 TEMPLATE = PromptTemplate("prompt.jinja", "{{ k }} for {{ classes | join(', ') }}")
 CLASSES = ["Zebra", "bus"]

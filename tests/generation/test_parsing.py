@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infopursuit.queries.language_models import Answer
-from infopursuit.queries.parsing import (
+from infopursuit.generation.language_models import Answer
+from infopursuit.generation.parsing import (
     MAX_WORDS,
     Rejection,
     answer_pattern,

@@ -21,13 +21,13 @@ import pytest
 from ruamel.yaml import YAML
 
 from infopursuit.core.tables import ANSWERS, read_table
+from infopursuit.generation.language_models import Answer
+from infopursuit.generation.parsing import answer_pattern, parse_answer
 from infopursuit.pipeline.params import load_params
-from infopursuit.queries.language_models import Answer
-from infopursuit.queries.parsing import answer_pattern, parse_answer
 
 ROOT = Path(__file__).parents[2]
 VLLM_PYTHON = ROOT / ".venv-vllm/bin/python"
-PROMPT = ROOT / "src/infopursuit/queries/prompts/caption_concepts.jinja"
+PROMPT = ROOT / "src/infopursuit/generation/prompts/caption_concepts.jinja"
 LIMIT = 4
 WAIT_SECONDS = 300
 

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.generation import answer_prompts
-from infopursuit.queries.language_models import (
+from infopursuit.generation.answering import answer_prompts
+from infopursuit.generation.language_models import (
     Answer,
     ImagePrompt,
     Sampling,
     language_model_at,
     openai_server,
 )
-from infopursuit.queries.settings import OpenAISettings
+from infopursuit.generation.settings import OpenAISettings
 
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=30, seed=3)
 LISTS = replace(SAMPLING, pattern="1[.] [a-z]+")

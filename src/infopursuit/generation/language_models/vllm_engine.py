@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models.model import (
+from infopursuit.generation.language_models.model import (
     Answer,
     Prompt,
     Sampling,
 )
-from infopursuit.queries.settings import VllmSettings
+from infopursuit.generation.settings import VllmSettings
 
 logger = logging.getLogger(__name__)
 

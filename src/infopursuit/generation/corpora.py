@@ -14,9 +14,9 @@ from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_json, read_text_list, suffix_of
 from infopursuit.core.tables import QUERIES, REJECTED_LINES, ROW_GROUP, TableSchema, read_table
-from infopursuit.queries.generation import UnusableAnswersError
-from infopursuit.queries.language_models.model import Answer
-from infopursuit.queries.parsing import Rejection, parse_answer
+from infopursuit.generation.answering import UnusableAnswersError
+from infopursuit.generation.language_models.model import Answer
+from infopursuit.generation.parsing import Rejection, parse_answer
 from infopursuit.texts.checked_json import checked
 
 CAPTIONS_SUFFIX, LIST_SUFFIX, VOCABULARY_SUFFIX = ".json", ".txt", ".csv"

@@ -8,14 +8,14 @@ import pytest
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import ANSWERS, QUERIES, REJECTED_LINES, read_table, write_table
-from infopursuit.queries.corpora import (
+from infopursuit.generation.corpora import (
     Caption,
     described_corpus,
     given_corpus,
     has_captions,
     read_captions,
 )
-from infopursuit.queries.language_models import Answer
+from infopursuit.generation.language_models import Answer
 
 CAPTIONS = [Caption("A dog.", (7, 5)), Caption("Nothing.", (3,)), Caption("A cat.", (9,))]
 ANSWERED = [

@@ -16,17 +16,17 @@ from typing import Any
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, suffix_of
-from infopursuit.queries.generation import UnusableAnswersError, answer_prompts, attempts
-from infopursuit.queries.language_models import (
+from infopursuit.generation.answering import UnusableAnswersError, answer_prompts, attempts
+from infopursuit.generation.language_models import (
     Answer,
     LanguageModel,
     RecordedAnswers,
     Sampling,
     open_language_model,
 )
-from infopursuit.queries.parsing import parse_answer
-from infopursuit.queries.settings import LanguageModelSettings
-from infopursuit.queries.templates import PromptTemplate, load_template
+from infopursuit.generation.parsing import parse_answer
+from infopursuit.generation.settings import LanguageModelSettings
+from infopursuit.generation.templates import PromptTemplate, load_template
 from infopursuit.texts.normalization import normalize
 
 logger = logging.getLogger(__name__)

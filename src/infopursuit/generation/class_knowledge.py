@@ -21,24 +21,24 @@ import numpy as np
 
 from infopursuit.core.executors import Workers
 from infopursuit.core.tables import REJECTED_KNOWLEDGE
-from infopursuit.queries.generation import (
+from infopursuit.generation.answering import (
     QUOTED,
     RETRIES,
     UnusableAnswersError,
     answer_prompts,
     attempts,
 )
-from infopursuit.queries.language_models import (
+from infopursuit.generation.language_models import (
     Answer,
     LanguageModel,
     RecordedAnswers,
     Sampling,
 )
-from infopursuit.queries.language_models.answers import first_names
-from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.parsing import without_thoughts
-from infopursuit.queries.settings import LanguageModelSettings
-from infopursuit.queries.templates import PromptTemplate, load_template
+from infopursuit.generation.language_models.answers import first_names
+from infopursuit.generation.language_models.openai_server import OpenAIServer
+from infopursuit.generation.parsing import without_thoughts
+from infopursuit.generation.settings import LanguageModelSettings
+from infopursuit.generation.templates import PromptTemplate, load_template
 from infopursuit.texts.knowledge import NOT_TRUE, SOMETIMES, TRUE, KnowledgeTable
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.vocabulary import visual_vocabulary
@@ -260,7 +260,7 @@ def try_server(settings: LanguageModelSettings) -> str:
     Raises:
         InputError: it gives no answer, or one of no use.
     """
-    with as_file(files("infopursuit.queries") / "prompts" / "class_knowledge.jinja") as path:
+    with as_file(files("infopursuit.generation") / "prompts" / "class_knowledge.jinja") as path:
         template = load_template(path, NEEDED, OFFERED)
     model = OpenAIServer(settings.openai.model_copy(update={"max_retries": 0}))
     texts = visual_vocabulary()[:TEXTS_PER_PROMPT]

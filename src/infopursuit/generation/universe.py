@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from infopursuit.queries.settings import UniverseSettings
+from infopursuit.generation.settings import UniverseSettings
 from infopursuit.texts.normalization import normalize, words_pattern
 
 # Line ends that a list with one text a line could not hold, and invisible characters.

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models import Sampling
-from infopursuit.queries.language_models.vllm_engine import (
+from infopursuit.generation.language_models import Sampling
+from infopursuit.generation.language_models.vllm_engine import (
     LIBRARY,
     STARTED_FROM,
     VllmEngine,
     run_where_vllm_is,
 )
-from infopursuit.queries.settings import VllmSettings
+from infopursuit.generation.settings import VllmSettings
 
 SAMPLING = Sampling(temperature=0.5, top_p=0.9, max_tokens=30, seed=3)
 

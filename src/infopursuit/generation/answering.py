@@ -15,10 +15,10 @@ from tqdm import tqdm
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import Workers, run_shards
-from infopursuit.queries.language_models import Answer, LanguageModel, Prompt, Sampling
-from infopursuit.queries.language_models.answers import KeptAnswers
-from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.parsing import without_thoughts
+from infopursuit.generation.language_models import Answer, LanguageModel, Prompt, Sampling
+from infopursuit.generation.language_models.answers import KeptAnswers
+from infopursuit.generation.language_models.openai_server import OpenAIServer
+from infopursuit.generation.parsing import without_thoughts
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
-from infopursuit.queries.language_models.model import Answer
+from infopursuit.generation.language_models.model import Answer
 from infopursuit.texts.normalization import normalize
 
 MAX_WORDS = 5

@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.generation import answer_prompts
-from infopursuit.queries.language_models import (
+from infopursuit.generation.answering import answer_prompts
+from infopursuit.generation.language_models import (
     Answer,
     NotRecordedError,
     RecordedAnswers,
     Sampling,
 )
-from infopursuit.queries.language_models.answers import KeptAnswers
-from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.templates import FilledPrompt, PromptTemplate
-from tests.queries.recordings import Recording, write_recorded
+from infopursuit.generation.language_models.answers import KeptAnswers
+from infopursuit.generation.language_models.openai_server import OpenAIServer
+from infopursuit.generation.templates import FilledPrompt, PromptTemplate
+from tests.generation.recordings import Recording, write_recorded
 
 SAMPLING = Sampling(temperature=0.7, top_p=0.95, max_tokens=100, seed=0)
 CONCEPTS = "At most {{ max_concepts }} concepts.\n\nCaption: {{ caption }}\n"

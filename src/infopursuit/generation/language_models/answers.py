@@ -31,13 +31,13 @@ from uuid import uuid4
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.results import job_digest
-from infopursuit.queries.language_models.model import (
+from infopursuit.generation.language_models.model import (
     Answer,
     Prompt,
     Sampling,
     prompt_key,
 )
-from infopursuit.queries.templates import PromptTemplate
+from infopursuit.generation.templates import PromptTemplate
 from infopursuit.texts.checked_json import Entry, checked_lines
 from infopursuit.texts.normalization import normalize
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models.answers import NotRecordedError, RecordedAnswers
-from infopursuit.queries.language_models.model import (
+from infopursuit.generation.language_models.answers import NotRecordedError, RecordedAnswers
+from infopursuit.generation.language_models.model import (
     Answer,
     ImagePrompt,
     LanguageModel,
@@ -16,9 +16,9 @@ from infopursuit.queries.language_models.model import (
     encoded,
     prompt_key,
 )
-from infopursuit.queries.language_models.openai_server import OpenAIServer
-from infopursuit.queries.language_models.vllm_engine import VllmEngine
-from infopursuit.queries.settings import (
+from infopursuit.generation.language_models.openai_server import OpenAIServer
+from infopursuit.generation.language_models.vllm_engine import VllmEngine
+from infopursuit.generation.settings import (
     LanguageModelSettings,
     OpenAISettings,
     VllmSettings,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.core.files import read_text_list
-from infopursuit.queries.settings import UniverseSettings
-from infopursuit.queries.universe import UniverseTables, build_universe, control_texts
+from infopursuit.generation.settings import UniverseSettings
+from infopursuit.generation.universe import UniverseTables, build_universe, control_texts
 from infopursuit.texts.normalization import normalize
 
 LOOSE = UniverseSettings(

@@ -15,16 +15,16 @@ from infopursuit.core.tables import (
     read_table,
     write_table,
 )
+from infopursuit.generation.language_models import Answer
 from infopursuit.pipeline.params import Params, load_params
-from infopursuit.queries.language_models import Answer
 from infopursuit.texts.knowledge_tables import read_knowledge
+from tests.generation.language_models.test_openai_server import completion, serving
+from tests.generation.recordings import Recording, write_recorded
 from tests.pursuit.vip import stage_world
-from tests.queries.language_models.test_openai_server import completion, serving
-from tests.queries.recordings import Recording, write_recorded
 from tests.stage_scripts import ROOT, stage
 
 embedded = stage_world.params
-PROMPTS = ROOT / "src/infopursuit/queries/prompts"
+PROMPTS = ROOT / "src/infopursuit/generation/prompts"
 ANSWERED = {
     "A zebra in the grass.": "1. Striped coat\n2. green grass\n3. mane or tail",
     "A bus.": "Sure! Here are:\n- four wheels\n- glass windows\n- red bus",

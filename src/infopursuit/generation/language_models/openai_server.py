@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from infopursuit.core.errors import InputError
-from infopursuit.queries.language_models.model import (
+from infopursuit.generation.language_models.model import (
     Answer,
     ImagePrompt,
     Prompt,
     Sampling,
     message_content,
 )
-from infopursuit.queries.settings import OpenAISettings
+from infopursuit.generation.settings import OpenAISettings
 
 if TYPE_CHECKING:
     import openai
