@@ -147,7 +147,7 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
     model = infopursuit.load("model")
     X = read_samples("new.csv", wanted_by(model)).some()
     names = animals()["Tag"][90:].tolist()
-    options = ["--known", "colour=Red", "--known", "size, cm=1.4", "--among", "ant,cat"]
+    options = ["--known", "colour=Red", "--known", "size, cm=1.4", "--classes", "ant,cat"]
     known, classes = {"colour": "red", "size, cm": 1.4}, ["cat", "ant"]
     status, out, log = run("explain", "--model", "model", "new.csv", *options, "--all")
     expected = model.given(known, classes).explain(X, names=names)
@@ -169,14 +169,14 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
             (["--known", "colour"], "--known: 'colour'; expected QUESTION=ANSWER"),
             (["--known", "color=red"], "--known: the model has no question 'color'"),
             (["--known", "size, cm=big"], "--known: the answer 'big' to 'size, cm?'"),
-            (["--among", "ant,dog"], "--among: no class 'dog'; expected one such as 'ant'"),
-            (["--among", ""], "--among: no class ''; expected one such as 'ant'"),
+            (["--classes", "ant,dog"], "--classes: no class 'dog'; expected one such as 'ant'"),
+            (["--classes", ""], "--classes: no class ''; expected one such as 'ant'"),
         ):
             status, _, log = run(command, "--model", "model", "new.csv", *given)
             assert status == 1
             assert message in log
     few = "explain", "--model", "model", "new.csv"
-    assert "bee" not in run(*few, "--among", "ant", "--among", "cat")[1]
+    assert "bee" not in run(*few, "--classes", "ant", "--classes", "cat")[1]
 
 
 def test_the_cheapest_useful_question_comes_first(run: Callable, fitted: Path) -> None:

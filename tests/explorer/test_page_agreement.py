@@ -36,7 +36,7 @@ PLANS = """
 async (whatIf) => {
   const plans = [];
   explorer.state.known = new Map(whatIf.known ?? []);
-  explorer.state.among = whatIf.among ? new Set(whatIf.among) : null;
+  explorer.state.classes = whatIf.classes ? new Set(whatIf.classes) : null;
   for (const image of explorer.scorable) {
     const plan = await explorer.plan(image, {
       stop: whatIf.stop,
@@ -273,11 +273,11 @@ def test_what_is_known_and_which_classes_there_are_count_as_in_python(
     open_page: Opened, name: str
 ) -> None:
     pursuit, count, stop, close = CASES[name]()
-    known, among = {7: 1.0, 2: 0.0, 11: 0.5}, [0, 2, 3, 9, 12]
+    known, classes = {7: 1.0, 2: 0.0, 11: 0.5}, [0, 2, 3, 9, 12]
     answers = pursuit.answers(unit(min(count, 60), 5))
     page = open_page(document(pursuit, answers, stop))
-    for given, some in (known, None), ({}, among), (known, among):
-        plans = page.evaluate(PLANS, {"known": [*given.items()], "among": some})
+    for given, some in (known, None), ({}, classes), (known, classes):
+        plans = page.evaluate(PLANS, {"known": [*given.items()], "classes": some})
         said = {pursuit.queries[query]: answer for query, answer in given.items()}
         view = pursuit.given(said, some and [CLASSES[each] for each in some])
         for plan in plans:

@@ -56,12 +56,12 @@ def test_a_link_that_holds_nonsense(open_page: Opened) -> None:
     page = open_page(
         small_payload(),
         hash="long=1&view=nowhere&image=gone&set=99y.0z&strike=77&ask=1&sure=1000&class=x"
-        "&known=1y.98y&you=1n&among=77",
+        "&known=1y.98y&you=1n&classes=77",
     )
     notice = page.get_by_role("alert")
     for part in ("view=nowhere", "image=gone", "set=99y", "set=0z", "strike=77", "ask=1"):
         expect(notice).to_contain_text(part)
-    for part in ("sure=1000", "known=98y", "you=1n", "among=77"):
+    for part in ("sure=1000", "known=98y", "you=1n", "classes=77"):
         expect(notice).to_contain_text(part)
     expect(page.locator("h1")).to_have_text("What does it ask, and what does it conclude?")
     assert page.locator(".step").count() > 0
@@ -118,7 +118,7 @@ def test_a_model_that_computes_on_the_server(open_page: Opened) -> None:
         ending = pursuit.ask_until(images(pursuit, 12).answers, STOP)
         right = (ending.posterior.argmax(dim=1) == torch.arange(12) % 6).double().mean()
         expect(page.locator(".lead")).to_contain_text(f"{100 * right:.1f}\u00a0% of 12")
-        page.evaluate("location.hash = 'view=you&known=2y&among=1.4'")
+        page.evaluate("location.hash = 'view=you&known=2y&classes=1.4'")
         dialogue = Dialogue(pursuit.given({pursuit.queries[2]: 1.0}, [PLAIN[1], PLAIN[4]]))
         question = dialogue.next_question()
         assert question is not None

@@ -370,7 +370,7 @@ def test_what_is_known_is_not_asked_and_classes_are_left_out(open_page: Opened, 
     expect(bars).to_have_count(2)
     expect_asked(model().given(classes=["horse", "bus"]))
     address = page.evaluate("location.hash.slice(1)")
-    assert f"known={query}n&among=1.4" in address
+    assert f"known={query}n&classes=1.4" in address
     again = open_page(document(), address, width)
     expect(again.locator(".posterior li")).to_have_text(bars.all_text_contents())
     expect(again.get_by_label("bus", exact=True)).to_be_checked()

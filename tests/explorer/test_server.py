@@ -127,14 +127,14 @@ def test_a_picture_is_answered(model: Pursuit, count: int) -> None:
 
 def test_what_is_known_of_a_picture_and_which_classes_there_are() -> None:
     model, row = naive_bayes(), torch.tensor([[1.0, 0, 0, 0, 1, 1]]) / 3**0.5
-    asked = {"known": ["query 2=yes", "Query 5?=no"], "among": "bus,zebra"}
+    asked = {"known": ["query 2=yes", "Query 5?=no"], "classes": "bus,zebra"}
     with serving(application(seen(model))) as address:
         url = f"{address}api/predict"
         found = httpx.post(url, params=asked, content=png()).json()["predictions"]["m0"]
         view = model.given({"query 2": "yes", "query 5": "no"}, ["bus", "zebra"])
         (expected,) = view.explain(model.answers(row), STOP, [found["image"]])
         assert found == json.loads(json.dumps(prediction(expected)))
-        for given in ({"known": "query 99=yes"}, {"among": "bus,zebr"}):
+        for given in ({"known": "query 99=yes"}, {"classes": "bus,zebr"}):
             refused(httpx.post(url, params=given, content=png()), 422)
 
 

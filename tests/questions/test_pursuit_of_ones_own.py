@@ -75,7 +75,7 @@ class Logistic(Part):
     def __call__(self, answers: Tensor, mask: Tensor) -> Tensor:
         return ((answers - 0.5) * mask) @ self.weights.T
 
-    def among(self, classes: Tensor) -> Logistic:
+    def for_classes(self, classes: Tensor) -> Logistic:
         return Logistic(self.weights[classes])
 
     @classmethod

@@ -206,7 +206,7 @@ def _add_explain(commands: Any) -> None:
     _output(command, "text", "json", "csv", "html")
     _path(command, "--figures", "FOLDER", shtab.DIRECTORY)
     _stopping(command)
-    _option(command, "--classes", "N", type=count, default=10, dest="classes_shown")
+    _option(command, "--classes-shown", "N", type=count, default=10)
     _option(command, "--interactive", None, action="store_true")
     _option(command, "--ask-below", "P", type=probability)
     _language_model(command)
@@ -336,7 +336,7 @@ def _stopping(command: argparse.ArgumentParser) -> None:
     _option(command, "--stop", "P", type=probability)
     _option(command, "--max-queries", "N", type=count)
     _option(command, "--known", "QUESTION=ANSWER", action="append", default=[])
-    _option(command, "--among", "CLASS", action="append", default=[])
+    _option(command, "--classes", "CLASS", action="append", default=[])
 
 
 def _images_and_title(command: argparse.ArgumentParser) -> None:

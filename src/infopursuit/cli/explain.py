@@ -129,10 +129,10 @@ def given(model: PursuitClassifier, chosen: argparse.Namespace) -> PursuitClassi
     except InputError as error:
         raise InputError(f"--known: {error}") from error
     try:
-        classes = classes_in_words(model.pursuit_, chosen.among)
+        classes = classes_in_words(model.pursuit_, chosen.classes)
         return model if classes is None else model.given(classes=classes)
     except InputError as error:
-        raise InputError(f"--among: {error}") from error
+        raise InputError(f"--classes: {error}") from error
 
 
 def language_model_of(chosen: argparse.Namespace) -> Any:

@@ -75,17 +75,17 @@ class Samples:
         """Return some of them, in this order."""
         pictures, of = self.pictures, list(places)
 
-        def among(each: Any) -> Any:
+        def chosen(each: Any) -> Any:
             return None if each is None else [each[place] for place in of]
 
         return replace(
             self,
-            ids=among(self.ids),
-            classes=among(self.classes),
-            splits=among(self.splits),
+            ids=chosen(self.ids),
+            classes=chosen(self.classes),
+            splits=chosen(self.splits),
             pictures=pictures and (lambda rows: pictures([of[row] for row in rows])),
             rows=None if self.rows is None else self.some(of),
-            marks=among(self.marks),
+            marks=chosen(self.marks),
         )
 
     def split(self, name: str) -> Samples | None:

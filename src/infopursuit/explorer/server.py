@@ -4,8 +4,8 @@ GET  /                  the page
 GET  /api/payload       what it shows (payload.Payload)
 POST /api/images        a picture in the body: its answers (Answers); nothing is stored
 POST /api/predict       a picture, as the body or as a file of a form: classes and answers in words;
-                        ?known=QUESTION=ANSWER and ?among=CLASS, which may be given again, say what
-                        is known before the first question, and which classes there are
+                        ?known=QUESTION=ANSWER and ?classes=CLASS, which may be given again, say
+                        what is known before the first question, and which classes there are
 POST /api/steps         histories: what a model makes of them (Steps)
 GET  /api/annotations   of `infopursuit annotate`: the answers so far (Annotations)
 GET  /api/annotations/N a question about a picture (AskedOfPicture)
@@ -238,10 +238,10 @@ def server(
 
     @app.post(PREDICT, openapi_extra=PICTURE_OR_FORM)
     async def post_prediction(
-        request: Request, known: Texts = (), among: Texts = ()
+        request: Request, known: Texts = (), classes: Texts = ()
     ) -> Predictions:
         body = await sent_picture(request)
-        answer = await _in_turn(thread, predicted, model, body, known, among)
+        answer = await _in_turn(thread, predicted, model, body, known, classes)
         return Predictions(predictions={content.model.name: answer})
 
     @app.post("/api/steps", response_model=Steps)
@@ -371,11 +371,11 @@ def answers_of(model: Served, sent: bytes) -> Answers:
 
 
 def predicted(
-    model: Served, sent: bytes, known: Sequence[str], among: Sequence[str]
+    model: Served, sent: bytes, known: Sequence[str], classes: Sequence[str]
 ) -> dict[str, Any]:
     """Return what the model says of a picture, in words, if something is known."""
     whole = model.pursuit
-    pursuit = whole.given(known_in_words(whole, known), classes_in_words(whole, among))
+    pursuit = whole.given(known_in_words(whole, known), classes_in_words(whole, classes))
     (said,) = pursuit.explain(_answered(model, sent)[1], model.stop, [name_of(sent)])
     return prediction(said)
 

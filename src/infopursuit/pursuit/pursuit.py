@@ -417,7 +417,7 @@ class Pursuit:
             if query in answers:
                 raise InputError(f"{question!r} is known twice; expected it once")
             answers[query] = self.answer_value(query, answer)
-        view = self if classes is None else self._among(self._class_numbers(classes))
+        view = self if classes is None else self._for_classes(self._class_numbers(classes))
         return replace(view, known=answers)
 
     def _class_numbers(self, classes: Any) -> list[int]:
@@ -439,8 +439,8 @@ class Pursuit:
             raise InputError("classes is empty; expected at least one class of the model")
         return sorted(numbers)
 
-    def _among(self, numbers: Sequence[int]) -> Pursuit:
-        classifier = self.classifier.among(torch.tensor(numbers, device=self.device))
+    def _for_classes(self, numbers: Sequence[int]) -> Pursuit:
+        classifier = self.classifier.for_classes(torch.tensor(numbers, device=self.device))
         return replace(
             self,
             class_names=tuple(self.class_names[each] for each in numbers),

@@ -111,7 +111,7 @@ class Querier(HistoryFunction, Protocol):
         ...
 
     def judged_by(self: Member, classifier: Any) -> Member:
-        """Return the querier beside a classifier of fewer classes (`Classifier.among`)."""
+        """Return the querier beside a classifier of fewer classes (`Classifier.for_classes`)."""
         ...
 
 
@@ -131,7 +131,7 @@ class Classifier(HistoryFunction, Protocol):
         """The same in float64."""
         ...
 
-    def among(self: Member, classes: Int[Tensor, " m"]) -> Member:
+    def for_classes(self: Member, classes: Int[Tensor, " m"]) -> Member:
         """Return the classifier of m of the classes."""
         ...
 

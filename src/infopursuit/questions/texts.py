@@ -122,9 +122,9 @@ class TextSource(QuestionSource):
         from infopursuit.questions.draft import earned_on
 
         if self._draft is None:
-            among = texts.measurable(constraints, seed)
+            allowed = texts.measurable(constraints, seed)
             shown = data.to_screen().sample(SCREENED_IMAGES, seed)
-            self._draft = earned_on(shown, partial(self._ways_to_ask, among, constraints, seed))
+            self._draft = earned_on(shown, partial(self._ways_to_ask, allowed, constraints, seed))
             logger.info("%s", self._draft)
         weights = self._draft.weights
         if weights is None:
@@ -133,7 +133,7 @@ class TextSource(QuestionSource):
 
     def _ways_to_ask(
         self,
-        among: Bool[Tensor, " u"],
+        allowed: Bool[Tensor, " u"],
         constraints: QuestionConstraints,
         seed: int,
         ladder: Sequence[TextWeights],
@@ -143,8 +143,8 @@ class TextSource(QuestionSource):
 
         Without a draft and with it, by each of the weights.
         """
-        drafted = TextsOnImages(self, rest, self.known(rest), among)
-        texts = [TextsOnImages(self, rest, None, among), *map(drafted.weighted, ladder)]
+        drafted = TextsOnImages(self, rest, self.known(rest), allowed)
+        texts = [TextsOnImages(self, rest, None, allowed), *map(drafted.weighted, ladder)]
         return [partial(each.asked_of, constraints, seed) for each in texts]
 
     def choose(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> Questions:
@@ -203,7 +203,7 @@ class TextsOnImages:
         source: TextSource,
         data: TrainingSet,
         known: ClassKnowledge | None,
-        among: Bool[Tensor, " u"] | None = None,
+        allowed: Bool[Tensor, " u"] | None = None,
         drafted: ClassKnowledge | None = None,
     ) -> None:
         """Set up what chooses texts.
@@ -212,11 +212,11 @@ class TextsOnImages:
             source: of the texts.
             data: that they are measured on.
             known: of the classes; None for nothing.
-            among: which texts may be chosen; None for all.
+            allowed: which texts may be chosen; None for all.
             drafted: a draft that changes nothing, and tells how far words go; None without one.
         """
         self.source, self.texts, self.data = source, source.texts, data
-        self.known, self.among, self._said = known, among, known or drafted
+        self.known, self.allowed, self._said = known, allowed, known or drafted
         truth = shares = weights = None
         if known is not None:
             truth, shares = known.truth, known.true_shares(data.moments.prior)
@@ -283,8 +283,8 @@ class TextsOnImages:
         fixed = self._distinct(fixed, constraints)
         allowed &= self._first_of_equals(fixed)
         is_fixed = torch.isin(torch.arange(len(allowed)), fixed)
-        if self.among is not None:
-            allowed &= self.among | is_fixed
+        if self.allowed is not None:
+            allowed &= self.allowed | is_fixed
         return min(constraints.n_queries, int(allowed.sum())), allowed, fixed
 
     def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:

@@ -90,7 +90,7 @@ def test_one_subclass_a_class_is_naive_bayes() -> None:
 
 def test_some_classes_keep_their_subclasses() -> None:
     table, answers = made_up()
-    some = SubclassBayes(table).among(torch.tensor([0, 2]))
+    some = SubclassBayes(table).for_classes(torch.tensor([0, 2]))
     mask = torch.ones_like(answers)
     whole = SubclassBayes(table)(answers, mask).softmax(dim=1)[:, [0, 2]]
     expected = whole / whole.sum(dim=1, keepdim=True)
@@ -121,8 +121,8 @@ def test_a_model_of_subclasses_is_saved_whole(tmp_path: Path) -> None:
     first, second = model.roll_out(X[:50]), loaded.roll_out(X[:50])
     assert torch.equal(first.order, second.order)
     assert torch.equal(first.posteriors, second.posteriors)
-    among = loaded.given(classes=[1]).predict_proba(X[:50])
-    assert among.tolist() == [[1.0]] * 50
+    of_one = loaded.given(classes=[1]).predict_proba(X[:50])
+    assert of_one.tolist() == [[1.0]] * 50
 
 
 def repeated(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, InformationGain]:

@@ -134,11 +134,11 @@ export class App {
 
   /** The model with what a person says is known, among the classes that the person leaves. */
   mind() {
-    const { known, among } = this.state;
-    const classes = among && [...among].sort((a, b) => a - b);
+    const { known, classes: possible } = this.state;
+    const classes = possible && [...possible].sort((a, b) => a - b);
     const some = classes?.join() ?? "all";
     if (this.narrowed.key !== some) {
-      const predictor = classes ? this.predictor.among(classes) : this.predictor;
+      const predictor = classes ? this.predictor.forClasses(classes) : this.predictor;
       this.narrowed = { key: some, predictor };
     }
     const key = `${some}/${[...known].join()}`;

@@ -46,12 +46,12 @@ export class PosteriorBars {
 
   /**
    * @param {ArrayLike<number>} posterior
-   * @param {{truth?: number | null, stop?: number | null, among?: ReadonlySet<number> | null}} [marks]
+   * @param {{truth?: number | null, stop?: number | null, classes?: ReadonlySet<number> | null}} [marks]
    *   the true class, the probability at which questions stop, and the classes that are possible
    */
-  update(posterior, { truth = null, stop = null, among = null } = {}) {
-    const possible = Float64Array.from(posterior, (p, y) => (!among || among.has(y) ? p : -1));
-    const count = among?.size ?? this.classes.length;
+  update(posterior, { truth = null, stop = null, classes = null } = {}) {
+    const possible = Float64Array.from(posterior, (p, y) => (!classes || classes.has(y) ? p : -1));
+    const count = classes?.size ?? this.classes.length;
     const top = topClasses(possible, Math.min(this.shown, count));
     const rest = 1 - top.reduce((sum, each) => sum + posterior[each], 0);
     const others = count - top.length;

@@ -111,7 +111,7 @@ export class ClassList {
     const { classes } = app.model;
     this.summary = h("summary", {});
     /** @type {Set<number> | null | undefined} the classes that it shows as ticked */
-    this.among = undefined;
+    this.possible = undefined;
     this.ticks = classes.map((_, y) =>
       h("input", { type: "checkbox", on: { change: () => this.tick(y) } }),
     );
@@ -148,30 +148,30 @@ export class ClassList {
   }
 
   update() {
-    const { among } = this.app.state;
-    if (among === this.among) return; // with thousands of classes it takes time
-    this.among = among;
+    const { classes } = this.app.state;
+    if (classes === this.possible) return; // with thousands of classes it takes time
+    this.possible = classes;
     const count = counted(this.ticks.length, "class", "classes");
-    this.summary.textContent = among ? `Only ${among.size} of ${count}` : count;
-    for (const [y, tick] of this.ticks.entries()) tick.checked = among?.has(y) ?? false;
-    this.all.disabled = !among;
-    this.others.disabled = !among || among.size === this.ticks.length;
+    this.summary.textContent = classes ? `Only ${classes.size} of ${count}` : count;
+    for (const [y, tick] of this.ticks.entries()) tick.checked = classes?.has(y) ?? false;
+    this.all.disabled = !classes;
+    this.others.disabled = !classes || classes.size === this.ticks.length;
   }
 
   complement() {
-    const { among } = this.app.state;
-    return new Set([...this.ticks.keys()].filter((y) => !among?.has(y)));
+    const { classes } = this.app.state;
+    return new Set([...this.ticks.keys()].filter((y) => !classes?.has(y)));
   }
 
   /** @param {number} y */
   tick(y) {
-    const among = new Set(this.app.state.among);
-    if (!among.delete(y)) among.add(y);
-    this.leave(among.size ? among : null);
+    const classes = new Set(this.app.state.classes);
+    if (!classes.delete(y)) classes.add(y);
+    this.leave(classes.size ? classes : null);
   }
 
-  /** @param {Set<number> | null} among */
-  leave(among) {
-    this.app.change({ among, was: null }, { undoable: true });
+  /** @param {Set<number> | null} classes */
+  leave(classes) {
+    this.app.change({ classes, was: null }, { undoable: true });
   }
 }

@@ -105,7 +105,7 @@ export class Networks {
   }
 
   /** @param {number[]} classes */
-  among(classes) {
+  forClasses(classes) {
     return new Networks(this.model, classes);
   }
 }

@@ -14,9 +14,9 @@
  * @typedef {{name: Criterion, rounding: number, remote: boolean,
  *   predict: (history: Answered[], banned?: ReadonlySet<number>) => Prediction | Promise<Prediction>,
  *   predictAll?: (histories: Answered[][], banned?: ReadonlySet<number>) => Promise<Prediction[]>,
- *   among: (classes: number[]) => Predictor}} Predictor
- *   what a model thinks of histories; questions in `banned` are not asked; `among`: the same, as if
- *   there were no other classes
+ *   forClasses: (classes: number[]) => Predictor}} Predictor
+ *   what a model thinks of histories; questions in `banned` are not asked; `forClasses`: the same,
+ *   as if there were no other classes
  * @typedef {{query: number, value: number}} Candidate
  * @typedef {{query: number, answer: number, posterior: Float64Array, value: number,
  *   runnersUp: Candidate[], chosen: boolean, given: boolean}} Step
@@ -119,8 +119,8 @@ export class NaiveBayes {
     this.table = table;
     this.words = model.words;
     const all = table.of ?? Uint16Array.from({ length: c }, (_, y) => y);
-    const among = new Set(classes ?? all);
-    const kept = [...all.keys()].filter((z) => among.has(all[z]));
+    const possible = new Set(classes ?? all);
+    const kept = [...all.keys()].filter((z) => possible.has(all[z]));
     const s = kept.length;
     this.s = s;
     /** The class of each subclass, (s). */
@@ -148,7 +148,7 @@ export class NaiveBayes {
   }
 
   /** @param {number[]} classes */
-  among(classes) {
+  forClasses(classes) {
     return new NaiveBayes(this.model, classes);
   }
 
@@ -351,8 +351,8 @@ export class Remembering {
   }
 
   /** @param {number[]} classes */
-  among(classes) {
-    return new Remembering(this.predictor.among(classes), this.model, this.known);
+  forClasses(classes) {
+    return new Remembering(this.predictor.forClasses(classes), this.model, this.known);
   }
 
   /** @param {string} key @param {Prediction} prediction */

@@ -134,7 +134,7 @@ export class RemoteMind {
   }
 
   /** @param {number[]} classes */
-  among(classes) {
+  forClasses(classes) {
     return new RemoteMind(this.values, classes);
   }
 }

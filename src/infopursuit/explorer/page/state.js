@@ -9,12 +9,12 @@
  * @typedef {{view: ViewName, image: string | null,
  *   given: Map<number, number>, struck: Set<number>, chosen: Map<number, number>,
  *   sure: number | null, most: number | "all" | null,
- *   known: Map<number, number>, among: Set<number> | null, you: Answered[], was: number | null, shown: number | null, beside: number | null,
+ *   known: Map<number, number>, classes: Set<number> | null, you: Answered[], was: number | null, shown: number | null, beside: number | null,
  *   truth: number | null, said: number | null, asked: number | null,
  *   shortest: number | null, longest: number | null, all: boolean, long: boolean, together: boolean,
  *   below: number}} State
  *   `sure`: stop at this probability in percent; `most`: ask at most this many; null for the model's
- *   own; `known`: answers that a person knows before the first question; `among`: the classes that are
+ *   own; `known`: answers that a person knows before the first question; `classes`: those that are
  *   possible, null for all; `you`: a person's answers; `was`: the class that the person thought of; `shown`, `beside`:
  *   the class shown, and another next to it; from `truth` to `all`: filters of failures; `together`:
  *   a picture answers, and a person what it is less certain of than `below` percent; `long`:
@@ -57,7 +57,7 @@ export function emptyState() {
     sure: null,
     most: null,
     known: new Map(),
-    among: null,
+    classes: null,
     you: [],
     was: null,
     shown: null,
@@ -93,7 +93,7 @@ export function hashOf(state) {
   put("sure", state.sure);
   put("most", state.most);
   put("known", answersText(state.known));
-  put("among", [...(state.among ?? [])].sort((a, b) => a - b).join("."));
+  put("classes", [...(state.classes ?? [])].sort((a, b) => a - b).join("."));
   put("you", answersText(state.you.map(({ query, answer }) => [query, answer])));
   for (const key of NUMBERS) put(key === "shown" ? "class" : key, state[key]);
   put("all", state.all ? 1 : null);
@@ -174,9 +174,9 @@ export function readHash(hash, payload) {
       return valid;
     });
   }
-  entries("among", /^(\d+)$/, ([, y]) => {
+  entries("classes", /^(\d+)$/, ([, y]) => {
     const valid = number(y, c) !== null;
-    if (valid) state.among = new Set([...(state.among ?? []), Number(y)]);
+    if (valid) state.classes = new Set([...(state.classes ?? []), Number(y)]);
     return valid;
   });
   entries("strike", /^(\d+)$/, ([, query]) => {

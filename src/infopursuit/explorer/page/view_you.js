@@ -183,7 +183,7 @@ export class YouView {
     const [prior] = said.posteriors;
     this.bars.update(posterior, {
       stop: needed(model.stop.probability, prior, largest(posterior)),
-      among: state.among,
+      classes: state.classes,
     });
     this.history(you, said.posteriors);
     this.said.hidden = this.asking === null && app.state.was !== null;
@@ -355,10 +355,10 @@ export class YouView {
   showPossible(you, posterior) {
     const { app } = this;
     const { classes } = app.model;
-    const { among } = app.state;
-    const best = topClasses(posterior, LEFT).filter((y) => !among || among.has(y));
+    const { classes: possible } = app.state;
+    const best = topClasses(posterior, LEFT).filter((y) => !possible || possible.has(y));
     const left = best.filter((y) => posterior[y] >= POSSIBLE);
-    const more = (among?.size ?? classes.length) - left.length;
+    const more = (possible?.size ?? classes.length) - left.length;
     fill(
       this.left,
       left.map((y) => {
@@ -377,12 +377,12 @@ export class YouView {
     );
     this.more.textContent = more > 0 ? `${counted(more, "other")}, each less probable` : "";
     const wanted = app.state.shown;
-    const shown = wanted !== null && (!among || among.has(wanted)) ? wanted : best[0];
+    const shown = wanted !== null && (!possible || possible.has(wanted)) ? wanted : best[0];
     if (this.reasonsOf) this.reasonsOf.value = String(shown);
-    if (this.reasonsOf && this.barred !== among) {
-      this.barred = among;
+    if (this.reasonsOf && this.barred !== possible) {
+      this.barred = possible;
       for (const [y, option] of [...this.reasonsOf.options].entries()) {
-        option.disabled = among !== null && !among.has(y);
+        option.disabled = possible !== null && !possible.has(y);
       }
     }
     fill(this.reasons, this.because(you, shown, best[0] === shown ? (best[1] ?? shown) : best[0]));
@@ -451,7 +451,7 @@ export class YouView {
       "select",
       { id: "was" },
       classes.map((name, y) =>
-        h("option", { value: String(y), hidden: !(app.state.among?.has(y) ?? true) }, name),
+        h("option", { value: String(y), hidden: !(app.state.classes?.has(y) ?? true) }, name),
       ),
     );
     select.value = String(top);

@@ -63,12 +63,12 @@ class SubclassTable(AnswerTable):
         spans = [(of == self.of).nonzero().squeeze(1) for of in self.of.unique()]
         return partial(_class_gain, self.log_likelihood.exp(), spans)
 
-    def among(self, classes: Int[Tensor, " m"]) -> SubclassTable:
+    def for_classes(self, classes: Int[Tensor, " m"]) -> SubclassTable:
         """Return the table of m of its classes, whose priors sum to one."""
         kept = [(self.of == each).nonzero().squeeze(1) for each in classes]
         of = torch.arange(len(kept), device=self.of.device)
         of = of.repeat_interleave(torch.tensor(list(map(len, kept)), device=of.device))
-        return cast(SubclassTable, replace(super().among(torch.cat(kept)), of=of))
+        return cast(SubclassTable, replace(super().for_classes(torch.cat(kept)), of=of))
 
     def to(self, device: torch.device | str) -> SubclassTable:
         """Return the same table on a device."""

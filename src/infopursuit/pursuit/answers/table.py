@@ -147,7 +147,7 @@ class AnswerTable:
         """Return the table of m of its queries."""
         return replace(self, log_likelihood=self.log_likelihood[:, columns])
 
-    def among(self, classes: Int[Tensor, " m"]) -> AnswerTable:
+    def for_classes(self, classes: Int[Tensor, " m"]) -> AnswerTable:
         """Return the table of m of its classes, whose priors sum to one."""
         prior = self.log_prior[classes].double().log_softmax(dim=0).to(self.log_prior.dtype)
         return replace(self, log_likelihood=self.log_likelihood[:, :, classes], log_prior=prior)

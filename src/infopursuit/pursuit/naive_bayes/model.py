@@ -107,9 +107,9 @@ class NaiveBayes:
         """Return the classifier of m of the queries."""
         return self.on(self.rates.select(columns))
 
-    def among(self: Bayes, classes: Int[Tensor, " m"]) -> Bayes:
+    def for_classes(self: Bayes, classes: Int[Tensor, " m"]) -> Bayes:
         """Return the classifier of m of the classes."""
-        return self.on(self.rates.among(classes))
+        return self.on(self.rates.for_classes(classes))
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:

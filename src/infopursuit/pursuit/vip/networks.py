@@ -96,7 +96,7 @@ class HistoryNetwork(nn.Module):
             "Bayes model, whose queries can be left out"
         )
 
-    def among(self, classes: Int[Tensor, " m"]) -> HistoryNetwork:
+    def for_classes(self, classes: Int[Tensor, " m"]) -> HistoryNetwork:
         """Return the classifier of m of the classes: the others get no logits."""
         fewer = copy.copy(self)
         fewer._modules = dict(self._modules)  # the layers before the head are shared
