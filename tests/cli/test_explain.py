@@ -91,7 +91,7 @@ def test_where_draws_a_figure_or_a_page_and_needs_pictures(run: Callable, home: 
     pages = [run(*explain, "--format", "html", *more)[1] for more in ([], ["--where"])]
     explained = infopursuit.load("model").explain(["photos/red/0.png"], where=True)[0]
     places = sum(step.where is not None for step in explained.steps)
-    assert places  # a folded yes has its picture, too, behind a click
+    assert places  # a grouped yes has its picture, too, behind a click
     assert pages[1].count("<img") - pages[0].count("<img") == places
     assert not figure.exists()
     np.save("X.npy", np.ones((1, 16), dtype=np.float32))

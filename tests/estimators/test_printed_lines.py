@@ -20,7 +20,7 @@ REAL = Path(__file__).parents[2] / "../shared/data/clip_vitb32"
 CLOSE = 2e-6
 RULE = StoppingRule()
 LINE = re.compile(r" *(\d+)(?:-(\d+))?  (.*\S) {2,}(\S.*)")
-FOLD = re.compile(r"(\d+) answers moved no class by more than (\d+) points?: (.*)")
+GROUP = re.compile(r"(\d+) answers moved no class by more than (\d+) points?: (.*)")
 BELIEF = re.compile(r"(.*?) ((?:[<>] )?[\d.]+) %")
 ENDING = re.compile(
     r"  Prediction: (.*), ([<>]? ?\d+) %, (?:after (\d+) questions?|not certain: (?:"
@@ -86,17 +86,17 @@ def check(chain: Chain, explanation: Explanation) -> Counter[str]:
         assert int(first) == t + 1
         steps = range(t, int(last or first))
         t = steps.stop
-        fold = FOLD.match(asked)
-        if fold is None:
+        group = GROUP.match(asked)
+        if group is None:
             query = int(chain.order[steps[0]])
             question, said = re.split(" {2,}", asked)
             assert question == chain.model.pursuit_.question(query)
             assert said == in_words(float(chain.answers[steps[0]]))
             shown[question] = steps[0]
         else:
-            holds_of_fold(chain, steps, fold)
+            holds_of_group(chain, steps, group)
         chain.believes(rest, t)
-        found["fold" if fold else "alone"] += 1
+        found["group" if group else "alone"] += 1
         del lines[0]
     assert found["alone"], "something is shown"
     ends(chain, t, lines.pop(0), found)
@@ -107,9 +107,9 @@ def check(chain: Chain, explanation: Explanation) -> Counter[str]:
     return found
 
 
-def holds_of_fold(chain: Chain, steps: range, fold: re.Match[str]) -> None:
-    """At each step, over the fold, and between any two answers of it."""
-    count, most, words = int(fold[1]), int(fold[2]), fold[3]
+def holds_of_group(chain: Chain, steps: range, group: re.Match[str]) -> None:
+    """At each step, over the group, and between any two answers of it."""
+    count, most, words = int(group[1]), int(group[2]), group[3]
     assert count == len(steps) > 1
     course = chain.posteriors[steps.start : steps.stop + 1]
     assert np.abs(np.diff(course, axis=0)).max() <= most / 100 + CLOSE
@@ -189,7 +189,7 @@ def test_of_a_small_world_no_line_is_untrue() -> None:
     names = np.array([f"kind {number}" for number in range(12)])
     model = InformationPursuitClassifier(texts, T, n_queries=60).fit(X[::2], names[y[::2]])
     found = check_all(model, X[1::2])
-    for kind in ("fold", "alone", "certain", "not certain", "note"):
+    for kind in ("group", "alone", "certain", "not certain", "note"):
         assert found[kind] >= 10, (kind, found)
 
 
@@ -207,4 +207,4 @@ def test_of_real_images_no_line_is_untrue(name: str) -> None:
     rows = np.random.default_rng(0).permutation(len(test.rows))[:500]
     found = check_all(model, test.rows[np.sort(rows)])
     assert found["certain"] + found["not certain"] + found["out of questions"] == len(rows)
-    assert found["fold"] > 100
+    assert found["group"] > 100

@@ -43,7 +43,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     ) -> Page:
         """Args: a payload, the text of a page, or the address of a server.
 
-        `long` of the address: every answer has a row, and none is folded.
+        `long` of the address: every answer has a row, and none is grouped.
         """
         context = browser.new_context(
             viewport={"width": width, "height": HEIGHT},

@@ -74,7 +74,7 @@ def test_in_a_frame_without_an_address(open_page: Opened) -> None:
     framed = FramedPage(exported(small_payload()), "Explorer")._repr_html_()
     outer = open_page(f"<!doctype html><title>notebook</title>{framed}")
     page = outer.frame_locator("iframe")
-    expect(page.locator(".step, .fold").first).to_be_visible()
+    expect(page.locator(".step, .group").first).to_be_visible()
     page.get_by_role("link", name="Failures").click()
     expect(page.locator("h1")).to_have_text("Where is it wrong?")
     page.get_by_role("link", name="You").click()

@@ -159,8 +159,8 @@ def two(*beliefs: float, prior: float = 0.3) -> Explanation:
         (two(0.3, 0.3), [[0], [1]]),
     ],
 )  # fmt: skip
-def test_a_fold_moved_no_class_by_much(explanation: Explanation, runs: list) -> None:
-    assert explanation.folded() == runs
+def test_a_group_moved_no_class_by_much(explanation: Explanation, runs: list) -> None:
+    assert explanation.grouped() == runs
     person = tuple(replace(step, overridden=True) for step in explanation.steps)
     alone = [[number] for number in range(len(person))]
-    assert replace(explanation, steps=person).folded() == alone
+    assert replace(explanation, steps=person).grouped() == alone

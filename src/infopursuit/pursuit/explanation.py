@@ -35,7 +35,7 @@ OPTIONAL = ("labels", "picture", "noun", "not_asked", "known", "note", "spent")
 
 IMAGE = "image"
 # Answers in a row are read as one line if they leave each class in a band narrower than this, and
-# the most probable class as it was (docs/method/index.md, "Folds").
+# the most probable class as it was (docs/method/index.md, "Groups").
 LITTLE = 1 / 10
 # If that is so of all answers, this many that moved a class most have a line each.
 MOVERS = 3
@@ -239,11 +239,11 @@ class Explanation:
         predicted = self.class_names[self.top_classes(1)[0]]
         return None if self.true_class is None else predicted == self.true_class
 
-    def folded(self) -> list[list[int]]:
+    def grouped(self) -> list[list[int]]:
         """Return the steps as they are read, by number from 0.
 
-        Each is alone, or in a fold: there no class moved much, and the same one led throughout.
-        Never is everything folded.
+        Each is alone, or in a group: there no class moved much, and the same one led throughout.
+        Never is everything grouped.
         """
         runs = self._runs(())
         if not any(len(run) == 1 for run in runs):
@@ -322,7 +322,7 @@ class Explanation:
         return f"<Explanation of {one_line(self.image)}: {one_line(prediction)}>"
 
     def __str__(self) -> str:
-        """Return the explanation in lines of plain text; answers that changed little are folded."""
+        """Return the explanation in lines of plain text, answers that changed little grouped."""
         return self.to_text()
 
     def to_text(self, *, everything: bool = False) -> str:

@@ -35,7 +35,7 @@ def explanation_html(explanation: Explanation) -> str:
         for step in explanation.known
     ]
     rows.append(("", escape(say("before")), "", "", belief(explanation.prior)))
-    for run in explanation.folded():
+    for run in explanation.grouped():
         step = explanation.steps[run[-1]]
         question, answer, place = escape(step.question), step.marked, ""
         if len(run) > 1:

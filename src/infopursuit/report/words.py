@@ -12,7 +12,7 @@ from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, l
 from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
 
-# More columns in a folded row are given by their number.
+# More columns of a group are given by their number.
 NAMED = 3
 
 
@@ -90,8 +90,8 @@ def without_asking(explanation: Explanation, step: Step) -> str:
 
 
 def shown_runs(explanation: Explanation, everything: bool) -> list[list[int]]:
-    """Return the rows of an explanation, each of one step or of a fold."""
-    return [[n] for n in range(len(explanation.steps))] if everything else explanation.folded()
+    """Return the rows of an explanation, each of one step or of a group."""
+    return [[n] for n in range(len(explanation.steps))] if everything else explanation.grouped()
 
 
 def numbered(run: Sequence[int]) -> str:
@@ -100,7 +100,7 @@ def numbered(run: Sequence[int]) -> str:
 
 
 def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
-    """Say what a fold holds: `9 answers moved no class by more than 4 points: 9 no`."""
+    """Say what a group holds: `9 answers moved no class by more than 4 points: 9 no`."""
     most = max(1, math.ceil(round(100 * explanation.moved(run), DIGITS)))
     steps = [explanation.steps[number] for number in run]
     counts = Counter(step.said for step in steps)
@@ -110,7 +110,7 @@ def changed_little(explanation: Explanation, run: Sequence[int]) -> str:
         answers = ", ".join(columns[:NAMED])
         if len(columns) > NAMED:
             answers = say("and_more", columns=answers, count=len(columns) - NAMED)
-    return say("fold", count=len(run), points=say("point", count=most), answers=answers)
+    return say("group", count=len(run), points=say("point", count=most), answers=answers)
 
 
 def stops_when(stop: StoppingRule) -> str:

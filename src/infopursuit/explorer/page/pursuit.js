@@ -36,7 +36,7 @@
 export const RUNNERS_UP = 3;
 // An answer this close to a level, in steps between levels, is that level.
 const NEAR_LEVEL = 1e-4;
-// Answers in a row are folded if they leave each class in a band narrower than this, and the most
+// Answers in a row are grouped if they leave each class in a band narrower than this, and the most
 // probable class as it was. If that is so of all, this many that moved a class most stand alone.
 const LITTLE = 1 / 10;
 const MOVERS = 3;
@@ -465,11 +465,11 @@ export function moved({ prior, steps }, run) {
 }
 
 /**
- * The steps as they are read, by number from 0: each is alone, or in a fold (`Explanation.folded`).
+ * The steps as they are read, by number from 0: each is alone, or in a group (`Explanation.grouped`).
  * @param {Plan} course
  * @returns {number[][]}
  */
-export function folded(course) {
+export function grouped(course) {
   const runs = runsOf(course, new Set());
   if (runs.some((run) => run.length === 1)) return runs;
   const sizes = course.steps.map((_, place) => moved(course, [place]));

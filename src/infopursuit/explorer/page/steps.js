@@ -5,7 +5,7 @@
 import { shareBar } from "./bars.js";
 import { button, fill, h, hidden, isolated, keyed, mayMove, quiet, table } from "./dom.js";
 import { smallGallery, trueClass } from "./pictures.js";
-import { folded, largest } from "./pursuit.js";
+import { grouped, largest } from "./pursuit.js";
 import { chosenUpTo } from "./state.js";
 import {
   answerClass,
@@ -33,7 +33,7 @@ export class Steps {
     this.app = app;
     this.point = point;
     this.element = h("ol", { class: "steps" });
-    this.foldButton = button(() => this.app.change({ long: !this.app.state.long }), [], {
+    this.groupButton = button(() => this.app.change({ long: !this.app.state.long }), [], {
       class: "small",
     });
     /** @type {Image | null} */
@@ -50,34 +50,34 @@ export class Steps {
     this.image = image;
     this.plan = plan;
     this.own = own;
-    // Whether a chain has more than folds is known only at its end.
+    // Whether a chain has more than groups is known only at its end.
     const over = count === plan.steps.length;
-    const runs = this.app.state.long || !over ? null : folded(plan);
+    const runs = this.app.state.long || !over ? null : grouped(plan);
     keyed(
       this.element,
       runs ?? plan.steps.slice(0, count).map((_, place) => [place]),
       (run) => (run.length > 1 ? `from ${run[0]}` : plan.steps[run[0]].query),
-      (run) => (run.length > 1 ? this.makeFold() : this.makeStep(plan.steps[run[0]])),
+      (run) => (run.length > 1 ? this.makeGroup() : this.makeStep(plan.steps[run[0]])),
       (element, run) => {
-        if (run.length > 1) this.updateFold(element, run);
+        if (run.length > 1) this.updateGroup(element, run);
         else this.updateStep(element, plan.steps[run[0]], run[0]);
       },
     );
-    const folds = runs?.some((run) => run.length > 1);
-    this.foldButton.hidden = !folds && !(over && this.app.state.long);
+    const groups = runs?.some((run) => run.length > 1);
+    this.groupButton.hidden = !groups && !(over && this.app.state.long);
     fill(
-      this.foldButton,
-      folds ? `Show all ${plan.steps.length} answers` : "Fold answers that changed little",
+      this.groupButton,
+      groups ? `Show all ${plan.steps.length} answers` : "Group answers that changed little",
     );
   }
 
-  makeFold() {
+  makeGroup() {
     const all = button(() => this.app.change({ long: true }), [], { class: "plain" });
-    return h("li", { class: "fold" }, all, h("div", { class: "belief" }));
+    return h("li", { class: "group" }, all, h("div", { class: "belief" }));
   }
 
   /** @param {HTMLElement} element @param {number[]} run */
-  updateFold(element, run) {
+  updateGroup(element, run) {
     const { app, plan } = this;
     if (!plan) return;
     const last = run[run.length - 1];

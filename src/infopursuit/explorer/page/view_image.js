@@ -74,7 +74,7 @@ export class ImageView {
       this.controls,
       this.changes.element,
       this.steps.element,
-      this.steps.foldButton,
+      this.steps.groupButton,
       this.ending,
       this.ownQuestion.element,
     );

@@ -168,7 +168,7 @@ export function counted(count, noun, plural = `${noun}s`) {
 const SAME = 5e-7;
 // More classes than this are counted, not named.
 const NAMED = 2;
-// Columns of a fold that are named.
+// Columns of a group that are named.
 const COLUMNS = 3;
 
 /**
@@ -182,13 +182,13 @@ export function leaderName(model, posterior) {
 }
 
 /**
- * What a fold holds: "9 answers moved no class by more than 4 points: 9 no".
+ * What a group holds: "9 answers moved no class by more than 4 points: 9 no".
  * @param {Model} model @param {Plan} plan @param {number[]} run
  */
 export function changedLittle(model, plan, run) {
   const most = Math.max(1, Math.ceil(Number((100 * moved(plan, run)).toFixed(6))));
   const said = (/** @type {string} */ answers) =>
-    say("fold", { count: run.length, points: say("point", { count: most }), answers });
+    say("group", { count: run.length, points: say("point", { count: most }), answers });
   if (model.words) {
     const asked = run.map((place) => model.queries[plan.steps[place].query].replace(/\?+$/, ""));
     const columns = asked.slice(0, COLUMNS).join(", ");
