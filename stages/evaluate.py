@@ -2,9 +2,9 @@
 
     python stages/evaluate.py --dataset menagerie --init llm --method alternating --seed 0
 
-Every test image is asked once. Truth and sense are measured by the judge's table and the strict
-list of the data set; without them by its knowledge table. That is not an independent source: the
-file says which one it was. Writes artifacts/evaluation/RUN.json and the folder RUN (curves,
+Every test image is asked once. Truth and sense are measured by the reference labels of the data
+set; without them by its knowledge table. That is not an independent source: the file says which
+one it was. Writes artifacts/evaluation/RUN.json and the folder RUN (curves,
 predictions), and artifacts/meaning/RUN.json.
 """
 
@@ -25,8 +25,8 @@ from infopursuit.pipeline.run_settings import EvaluateSettings, ExplainSettings
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.evaluation.accuracy import evaluate, write_evaluation
 from infopursuit_study.evaluation.files import write_json
-from infopursuit_study.meaning.judgements import by_people, read_judgements, read_people
 from infopursuit_study.meaning.measures import measure_meaning
+from infopursuit_study.meaning.reference_labels import by_people, read_people, read_reference_labels
 
 logger = logging.getLogger("infopursuit")
 
@@ -58,7 +58,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         load_training(images, run_of.validation_fraction, seed, most)[0],
         test,
         universe,
-        read_judgements(dataset, universe),
+        read_reference_labels(dataset, universe),
         seed,
     )
     for what in ("truth", "sense"):

@@ -37,14 +37,14 @@ class Settings(Section):
 def main(settings: Settings, dataset: str) -> RowCounts:
     images, classes = paths.images(dataset), paths.images(dataset, "classes")
     known = paths.knowledge(dataset)
-    judge = paths.judgements(dataset, "judge")
+    labels = paths.reference_labels(dataset, "question")
     universe = TextTable.from_parquet(paths.UNIVERSE, SCRATCH / "universe")
     train, test = (load_images(images, split, settings.max_images) for split in ("train", "test"))
     check_same_space(paths.UNIVERSE, images)
     names = load_class_embeddings(classes)
     words = TextTable.from_parquet(paths.CONTROL)
     knowledge = read_knowledge(known)
-    judged = read_knowledge(judge)
+    reference = read_knowledge(labels)
     sources = universe.sources_of(universe.texts)
     listed = tuple(
         text for text in universe.texts if f"dictionary/{dataset}" in sources[text].split(",")
@@ -57,7 +57,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         None if names is None else names.numpy(),
         (words.texts, words.embeddings.astype("float32")) if len(words.texts) >= WORDS else None,
         knowledge if len(knowledge.classes) else None,
-        judged if judged.texts else None,
+        reference if reference.texts else None,
         listed or None,
     )
     wanted = settings.benchmark
@@ -66,7 +66,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         for peer in wanted.peers
     }
     share = settings.validation_fraction
-    inputs = [paths.UNIVERSE, paths.CONTROL, images, classes, known, judge]
+    inputs = [paths.UNIVERSE, paths.CONTROL, images, classes, known, labels]
     key = key_of({"share": share, "max_images": settings.max_images}, inputs)
     one_device = settings.compute.torch_device() == "cuda"
     # One process holds the GPU; on a CPU each seed has a process, whose peak of memory is its own.

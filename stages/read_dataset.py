@@ -2,8 +2,8 @@
 
     python stages/read_dataset.py --dataset food10
 
-Writes artifacts/classes/DATASET.txt, one name a line in the order of the labels, and the judge's
-table and the strict list: artifacts/judgements/DATASET.judge.parquet and DATASET.strict.parquet;
+Writes artifacts/classes/DATASET.txt, one name a line in the order of the labels, and the
+reference labels: artifacts/reference_labels/DATASET.question.parquet and DATASET.answer.parquet;
 and what people say of single images: artifacts/annotations/DATASET.csv.
 """
 
@@ -33,11 +33,11 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     classes = read_class_names(chosen.classes)
     write_text_list(paths.classes(dataset), classes)
     rows = len(classes)
-    for what, path in (("judge", chosen.judge), ("strict", chosen.strict)):
+    for of, path in (("question", chosen.question_reference), ("answer", chosen.answer_reference)):
         table = knowledge_of_classes(path, classes)
         if not table.texts:
-            logger.info("no %s for %s: measured by the knowledge table instead", what, dataset)
-        write_knowledge(paths.judgements(dataset, what), table)
+            logger.info("no %s_reference for %s: the knowledge table takes its place", of, dataset)
+        write_knowledge(paths.reference_labels(dataset, of), table)
         rows += len(table.texts)
     said = read_annotations(chosen.annotations)
     write_annotations(paths.people(dataset), said)

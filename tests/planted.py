@@ -206,12 +206,12 @@ def write_class_embeddings(embeddings: np.ndarray) -> None:
 
 
 def with_files(params: Params, **files: str) -> Params:
-    """The same with other files of the data set, and its judgements read."""
+    """The same with other files of the data set, and its reference labels read."""
     nothing = str(ROOT / "params/no_knowledge.csv")
     classes = "artifacts/classes/menagerie.txt"
     sources = {
-        "judge": nothing,
-        "strict": nothing,
+        "question_reference": nothing,
+        "answer_reference": nothing,
         "annotations": str(ROOT / "params/no_annotations.csv"),
         "images": "pictures.parquet",
         "classes": classes,

@@ -236,7 +236,7 @@ CASES: dict[str, Callable[[], Case]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_images_are_asked_and_judged_as_in_python(open_page: Opened, name: str) -> None:
+def test_images_are_asked_and_classified_as_in_python(open_page: Opened, name: str) -> None:
     pursuit, count, stop, close = CASES[name]()
     answers = pursuit.answers(unit(count, 5))
     plans = open_page(document(pursuit, answers, stop)).evaluate(PLANS, {})

@@ -60,8 +60,9 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     raw["queries"]["dictionaries"] = {"menagerie": str(PROMPTS / "class_queries.jinja")}
     nothing = str(ROOT / "params/no_knowledge.csv")
     unsaid = str(ROOT / "params/no_annotations.csv")
-    raw["datasets"]["menagerie"] |= {"judge": nothing, "strict": nothing, "annotations": unsaid}
-    raw["datasets"]["menagerie"] |= {"classes": "classes.txt", "k": 2, "budget": None}
+    raw["datasets"]["menagerie"] |= {"question_reference": nothing, "answer_reference": nothing}
+    raw["datasets"]["menagerie"] |= {"annotations": unsaid, "classes": "classes.txt"}
+    raw["datasets"]["menagerie"] |= {"k": 2, "budget": None}
     return Params.model_validate(raw)
 
 

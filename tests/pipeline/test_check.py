@@ -35,7 +35,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     embeddings(tmp_path / "images.parquet", rows, rng)
     (tmp_path / "classes.txt").write_text("cat\ndog\n", encoding="utf-8")
     (tmp_path / "list.txt").write_text("text 0\ntext 1\n", encoding="utf-8")
-    for name in ("known", "judge", "strict"):
+    for name in ("known", "question_reference", "answer_reference"):
         (tmp_path / f"{name}.csv").write_text("class,fur\ncat,1\ndog,0.5\n", encoding="utf-8")
     (tmp_path / "said.csv").write_text("image,text,answer\na.jpg,fur,yes\n", encoding="utf-8")
     (tmp_path / "words.txt").write_text("therefore\n", encoding="utf-8")
@@ -53,8 +53,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "images": "images.parquet",
             "classes": "classes.txt",
             "knowledge": "known.csv",
-            "judge": "judge.csv",
-            "strict": "strict.csv",
+            "question_reference": "question_reference.csv",
+            "answer_reference": "answer_reference.csv",
             "annotations": "said.csv",
             "k": 2,
             "budget": None,
@@ -107,8 +107,8 @@ def test_all_mistakes_are_told_at_once_with_their_keys(project: Path) -> None:
         "queries.corpora.given",
         "queries.dictionaries.pets",
         "datasets.pets.knowledge",
-        "datasets.pets.judge",
-        "datasets.pets.strict",
+        "datasets.pets.question_reference",
+        "datasets.pets.answer_reference",
         "datasets.pets.images",
     ]
 
@@ -131,8 +131,8 @@ def test_images_of_another_clip_are_told(project: Path) -> None:
         (("datasets", "pets", "images"), "pin.yaml", r"pin\.yaml: root: no folder data/birds"),
         (("datasets", "pets", "knowledge"), "a.csv", r"pets\.knowledge: a\.csv: no such file"),
         (("datasets", "pets", "knowledge"), "words.txt", r"unknown kind of knowledge '\.txt'"),
-        (("datasets", "pets", "judge"), "a.csv", r"pets\.judge: a\.csv: no such file"),
-        (("datasets", "pets", "strict"), None, r"pets\.strict: null; expected a path"),
+        (("datasets", "pets", "question_reference"), "a.csv", r": a\.csv: no such file"),
+        (("datasets", "pets", "answer_reference"), None, r"reference: null; expected a path"),
         (("datasets", "pets", "annotations"), None, r"null; .*params/no_annotations"),
         (("clip",), "away", r"clip: away: "),
         (("clip",), "ViT-B-32:openai", r"clip: ViT-B-32:openai is a name.*params/clip"),
@@ -192,7 +192,7 @@ def test_a_class_that_nothing_is_known_of_is_told(project: Path) -> None:
 
 
 def test_a_file_that_says_nothing_fits_every_data_set(project: Path) -> None:
-    for key in ("knowledge", "judge", "strict"):
+    for key in ("knowledge", "question_reference", "answer_reference"):
         edit(project, "datasets", "pets", key, value=str(ROOT / "params/no_knowledge.csv"))
     assert check() == 10
 

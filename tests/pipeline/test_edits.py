@@ -55,8 +55,8 @@ OTHER: dict[str, Any] = {
     "datasets.menagerie.images": "params/images/cifar10.yaml",
     "datasets.menagerie.classes": "params/classes/cifar10.txt",
     "datasets.menagerie.knowledge": "params/no_knowledge.csv",
-    "datasets.menagerie.judge": "stages/menagerie/judge.csv",
-    "datasets.menagerie.strict": "strict.csv",
+    "datasets.menagerie.question_reference": "stages/menagerie/reference_labels.csv",
+    "datasets.menagerie.answer_reference": "reference_labels.csv",
     "datasets.menagerie.annotations": "said.csv",
     "datasets.menagerie.budget": 16,
     "datasets.menagerie.variational": {"batch_size": 128},
@@ -135,7 +135,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "caption.jinja": "Name what you see: {{ caption }}",
         "queries.jinja": "{{ k }} for {{ classes }}",
         "knowledge.jinja": "{{ class_name }}: {{ texts }}",
-        "strict.csv": "\n".join(["class,a cow", *(f"{each},0" for each in classes)]) + "\n",
+        "reference_labels.csv": "class,a cow\n" + "".join(f"{each},0\n" for each in classes),
         "said.csv": "image,text,answer\ntest-00033,four legs,yes\n",
     }.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -213,18 +213,17 @@ def test_the_default_is_known_of_every_text(default: Texts) -> None:
     assert len({row.tobytes() for row in values}) == 16, "no two classes are described alike"
 
 
-def test_the_judge_of_the_comparison_names_all_texts_of_the_default_universe(
+def test_the_reference_labels_of_the_comparison_name_all_texts_of_the_default_universe(
     default: Texts, tmp_path: Path
 ) -> None:
-    judge = ROOT / "stages/menagerie/judge.csv"
-    judged = open_knowledge(judge)
-    assert set(judged.texts) == set(default.universe)
+    labels = open_knowledge(ROOT / "stages/menagerie/reference_labels.csv")
+    assert set(labels.texts) == set(default.universe)
     path = tmp_path / "params.yaml"
     path.write_bytes((ROOT / "params.yaml").read_bytes())
     configure(ROOT / "params/benchmark.yaml", path)
     after = load_params(path).datasets["menagerie"].model_dump(mode="json")
     before = load_params(ROOT / "params.yaml").datasets["menagerie"].model_dump(mode="json")
-    assert after == {**before, "judge": "stages/menagerie/judge.csv"}
+    assert after == {**before, "question_reference": "stages/menagerie/reference_labels.csv"}
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ class Order(Part):
     def values(self, outputs: Tensor) -> Tensor:
         return outputs.softmax(dim=1)
 
-    def judged_by(self, classifier: Any) -> Order:
+    def for_classifier(self, classifier: Any) -> Order:
         return self
 
     @classmethod

@@ -42,7 +42,7 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
         assert truth["phrases_queries"] > 100
         assert truth["first_ten"]["claims"] > 0
         meaning = json.loads(files[f"meaning/{run}.json"])
-        assert meaning["sense"]["by"] == "knowledge", "no judge is given"
+        assert meaning["sense"]["by"] == "knowledge", "no reference is given"
         metrics = json.loads(files[f"evaluation/{run}.json"])
         assert metrics["auc_low"] < metrics["auc"] < metrics["auc_high"]
         assert metrics["selected_on"] == "held_out"
@@ -65,7 +65,7 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
     [
         ({LEARN: 0.05}, of_runs(OF_A_RUN, LEARNED) | PAGES),
         (
-            {("datasets", "menagerie", "judge"): "judge.csv"},
+            {("datasets", "menagerie", "question_reference"): "reference.csv"},
             of_runs(("evaluate",), *RUNS) | {"read_dataset@menagerie", "report"},
         ),
         ({("explain", "classes_shown"): 4}, of_runs(("explain",), *RUNS) | {"report"}),
@@ -84,14 +84,14 @@ def of_runs(stages: tuple[str, ...], *runs: str) -> set[str]:
             | PAGES,
         ),
     ],
-    ids=["one method", "judge", "drawing", "computing", "a second seed"],
+    ids=["one method", "reference", "drawing", "computing", "a second seed"],
 )
 def test_an_edit_runs_what_it_touches_and_back_again_nothing(
     world: World, edits: dict, expected: set[str]
 ) -> None:
     names = (ROOT / "stages/menagerie/classes.txt").read_text(encoding="utf-8").split()
     rows = "".join(f"{name},{int(name == 'zebra')}\n" for name in names)
-    (world.folder / "judge.csv").write_text(f"class,four legs\n{rows}", encoding="utf-8")
+    (world.folder / "reference.csv").write_text(f"class,four legs\n{rows}", encoding="utf-8")
     before = (world.folder / "params.yaml").read_bytes()
     world.edit(edits)
     assert set(world.repro()) == expected

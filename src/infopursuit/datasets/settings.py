@@ -15,15 +15,17 @@ class DatasetSettings(Section):
     images: str
     classes: str
     knowledge: str
-    judge: str
-    strict: str
+    question_reference: str
+    answer_reference: str
     annotations: str
     k: Annotated[int, Field(ge=2)]
     budget: Positive | None
     max_rejected: Share
     variational: dict[str, Any]
 
-    @field_validator("knowledge", "judge", "strict", "annotations", mode="before")
+    @field_validator(
+        "knowledge", "question_reference", "answer_reference", "annotations", mode="before"
+    )
     @classmethod
     def _a_path(cls, path: Any) -> Any:
         if path is None:  # which DVC cannot have as a dependency

@@ -1,4 +1,4 @@
-"""The paper's method: networks that ask and judge, trained in turn with the dictionary.
+"""The paper's method: networks that ask and classify, trained in turn with the dictionary.
 
 from infopursuit import VariationalInformationPursuit
 
@@ -77,7 +77,7 @@ class Start(NamedTuple):
 class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
     """Variational Information Pursuit with a learned dictionary (Kolek et al., ICCV 2025).
 
-    A querier network chooses the next question and a classifier network judges the answers so far.
+    A querier network chooses the next question and a classifier network predicts from the answers.
     The defaults train small networks within a minute on a few thousand images, as in the table of
     results; the paper's own settings are the defaults of `VariationalSettings`.
 

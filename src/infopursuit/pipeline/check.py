@@ -119,8 +119,8 @@ def check(params_file: str | Path = "params.yaml", ask_server: bool = True) -> i
         of = dataset.classes if Path(dataset.classes).exists() else str(ARTIFACTS / known)
         for key, read, made in (
             ("knowledge", partial(_knowledge, record), ""),
-            ("judge", knowledge_of_classes, ""),
-            ("strict", knowledge_of_classes, ""),
+            ("question_reference", knowledge_of_classes, ""),
+            ("answer_reference", knowledge_of_classes, ""),
             ("images", partial(_images, params.clip), f"images/{name}.parquet"),
         ):
             path = getattr(dataset, key)

@@ -36,9 +36,9 @@ def knowledge(dataset: str) -> Path:
     return KNOWLEDGE / f"{dataset}.parquet"
 
 
-def judgements(dataset: str, by: str) -> Path:
-    """Return what the `judge` or the `strict` list says of the classes of a data set."""
-    return ARTIFACTS / "judgements" / f"{dataset}.{by}.parquet"
+def reference_labels(dataset: str, of: str) -> Path:
+    """Return the reference labels of each `question` or `answer` on a data set."""
+    return ARTIFACTS / "reference_labels" / f"{dataset}.{of}.parquet"
 
 
 def people(dataset: str) -> Path:

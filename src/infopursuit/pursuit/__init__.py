@@ -1,4 +1,4 @@
-"""Information Pursuit itself, whatever asks and whatever judges.
+"""Information Pursuit itself, whatever asks and whatever classifies.
 
 querier.py   what a querier and a classifier are
 rollout.py   the loop: ask, answer, believe, for a batch of images

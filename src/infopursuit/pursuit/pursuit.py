@@ -1,4 +1,4 @@
-"""A fitted pursuit: the questions, how images answer them, who asks, and who judges."""
+"""A fitted pursuit: the questions, how images answer them, who asks, and who classifies."""
 
 from __future__ import annotations
 
@@ -446,7 +446,7 @@ class Pursuit:
             class_names=tuple(self.class_names[each] for each in numbers),
             labels=None if self.labels is None else tuple(self.labels[each] for each in numbers),
             classifier=classifier,
-            querier=self.querier.judged_by(classifier),
+            querier=self.querier.for_classifier(classifier),
         )
 
     def to(self, device: torch.device | str) -> Pursuit:

@@ -110,7 +110,7 @@ class Querier(HistoryFunction, Protocol):
         """Return what the outputs mean by `criterion`; -inf marks queries that cannot be asked."""
         ...
 
-    def judged_by(self: Member, classifier: Any) -> Member:
+    def for_classifier(self: Member, classifier: Any) -> Member:
         """Return the querier beside a classifier of fewer classes (`Classifier.for_classes`)."""
         ...
 

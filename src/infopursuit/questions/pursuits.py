@@ -74,7 +74,6 @@ class PursuitMethod(ABC):
     knowledge: ClassVar[bool] = False
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Remember the class by its kind."""
         super().__init_subclass__(**more)
         PURSUITS.register(cls)
 

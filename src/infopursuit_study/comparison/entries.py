@@ -38,7 +38,7 @@ class Task:
         class_embeddings: (c, d) of the names of the classes; None if CLIP cannot embed them.
         control: words that say nothing of images, with their embeddings, or None.
         knowledge: what is true of the classes, or None.
-        judged: what a judge says is true of them, or None.
+        reference: labels of what is true of them, to measure by, or None.
         listed: texts that a person or a language model listed for the task, or None.
     """
 
@@ -49,7 +49,7 @@ class Task:
     class_embeddings: np.ndarray | None = None
     control: tuple[tuple[str, ...], np.ndarray] | None = None
     knowledge: KnowledgeTable | None = None
-    judged: KnowledgeTable | None = None
+    reference: KnowledgeTable | None = None
     listed: tuple[str, ...] | None = None
 
     def descriptions(self) -> dict[str, list[str]] | None:

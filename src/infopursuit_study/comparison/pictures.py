@@ -67,7 +67,7 @@ def draw_curves(path: Path, dataset: str, results: Sequence[Result]) -> None:
 
 
 def draw_truth(path: Path, dataset: str, results: Sequence[Result]) -> None:
-    """Draw accuracy at 10 texts by the truth of claims, a point for each peer that was judged."""
+    """Draw accuracy at 10 texts by the truth of claims, a point for each peer with reference."""
     points = []
     for each in results:
         true = None if each.absent else each.mean("claims_true")
@@ -85,7 +85,7 @@ def draw_truth(path: Path, dataset: str, results: Sequence[Result]) -> None:
         if points:
             panel.legend(loc="center left", bbox_to_anchor=(1.02, 0.5), fontsize=8, frameon=False)
         else:
-            panel.text(0.5, 0.5, "no claims were judged", ha="center", transform=panel.transAxes)
+            panel.text(0.5, 0.5, "no reference labels", ha="center", transform=panel.transAxes)
         panel.set(xlim=(0, 100), xlabel="claims that are true, %")
         panel.set_ylabel("test accuracy at 10 texts, %")
         panel.grid(color="#e3e7ee", linewidth=0.6)

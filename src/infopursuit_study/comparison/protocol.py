@@ -9,7 +9,7 @@
   chosen settings.
 - An explanation claims the texts that the image is taken to show: answers of yes, scores above the
   mean, positive coefficients. The FIRST claims of each image that matter most to the predicted
-  class, by the size of their contribution, are compared with a judge's table.
+  class, by the size of their contribution, are compared with reference labels.
 """
 
 from __future__ import annotations
@@ -135,10 +135,10 @@ def _claim_metrics(model: Peer, task: Task) -> dict[str, Any]:
     small = model.at(TUNED) if TUNED in model.budgets_ else model
     X, y = named(task.test)
     fits, texts = None, model.texts_
-    if task.judged is not None:
-        judged = task.judged.for_classes_and_texts(model.classes_.tolist(), texts)
-        # Names of classes, which zero-shot reads, are not texts of the universe: no judge has them.
-        fits = None if np.isnan(judged).all() else judged >= FITS
+    if task.reference is not None:
+        reference = task.reference.for_classes_and_texts(model.classes_.tolist(), texts)
+        # Names of classes, which zero-shot reads, are not texts of the universe: no label has them.
+        fits = None if np.isnan(reference).all() else reference >= FITS
     claims = count_claims(small, X, np.searchsorted(model.classes_, y), fits, texts)
     return {f"claims_{name}": value for name, value in claims._asdict().items()}
 

@@ -5,9 +5,9 @@
 
 Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
 others without. What is measured is defined in lab/meaning.md; what is true comes from
-params/precomputed/meaning. Only test images are measured; a seed draws the tenth of the training
-images that calibrates, and the classes that are left out together. Needs ../shared/data, which is
-not part of the repository; a task without its files is skipped. Writes
+params/precomputed/reference_labels. Only test images are measured; a seed draws the tenth of the
+training images that calibrates, and the classes that are left out together. Needs ../shared/data,
+which is not part of the repository; a task without its files is skipped. Writes
 artifacts/benchmarks/meaning.json and meaning.md.
 """
 
@@ -63,8 +63,8 @@ class Row(NamedTuple):
 
 ROOT = Path(__file__).parents[3]
 OUT = ROOT / paths.ARTIFACTS / "benchmarks"
-JUDGEMENTS = ROOT / "params/precomputed/meaning"
-# The folder of the CLIP, the data set and the list of strict truth of each task.
+REFERENCE = ROOT / "params/precomputed/reference_labels"
+# The folder of the CLIP, the data set and the reference labels of answers of each task.
 TASKS = {
     "caltech": ("clip_vitb32", "caltech101", "caltech101-vitb32"),
     "food10": ("clip_vitb32", "food10", "food10-vitb32"),
@@ -88,7 +88,7 @@ Figures = dict[str, float | None]
 
 @dataclass(frozen=True)
 class Task:
-    """One data set in the space of one CLIP: u texts, images, T and the judge's table."""
+    """One data set in the space of one CLIP: u texts, images, T and reference labels."""
 
     name: str
     texts: list[str]
@@ -96,7 +96,7 @@ class Task:
     train: LabelledImages
     test: LabelledImages
     knowledge: KnowledgeTable
-    judged: KnowledgeTable
+    reference: KnowledgeTable
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -131,7 +131,7 @@ def load_task(name: str, data: Path) -> Task:
         rows_of(texts),
         *splits,
         open_knowledge(known if known.is_file() else ROOT / "params/no_knowledge.csv"),
-        open_knowledge(JUDGEMENTS / f"judge/{dataset}.csv"),
+        open_knowledge(REFERENCE / f"questions/{dataset}.csv"),
     )
 
 
@@ -191,36 +191,36 @@ def measured(task: Task, row: Row, seed: int) -> Figures:
     return figures
 
 
-def strict_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarray]:
-    """Return the texts of a strict list and their truth, (c, q)."""
-    strict = open_knowledge(JUDGEMENTS / f"strict/{name}.csv")
-    return list(strict.texts), strict.for_classes_and_texts(classes, strict.texts)
+def reference_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """Return the texts of reference labels and their truth, (c, q)."""
+    table = open_knowledge(REFERENCE / f"answers/{name}.csv")
+    return list(table.texts), table.for_classes_and_texts(classes, table.texts)
 
 
 def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
-    """Measure how true the answers to all strict texts are (M3), and under shuffled names."""
-    texts, table = strict_truth(TASKS[task.name][2], task.classes)
+    """Measure how true the answers to all reference texts are (M3), and under shuffled names."""
+    texts, table = reference_truth(TASKS[task.name][2], task.classes)
     answers = fitted(task, row, seed, texts).answer(task.test.embeddings.numpy())
     measures = truth_measures(answers, table, task.labels, shuffles)
     # Of five answers, those of a firm yes alone.
     firm = np.where(answers == 1, 1, answers.clip(max=NOT_SURE))
     measures["precision_of_firm_yes"] = truth_of_answers(firm, table, task.labels).precision_of_yes
-    return {f"strict_{name}": value for name, value in measures.items()}
+    return {f"reference_{name}": value for name, value in measures.items()}
 
 
 def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
-    """Measure the first ten questions (M5, M6, M8), by judge and T, and under shuffled names."""
+    """Measure the first ten questions (M5, M6, M8), by labels and T, and with shuffled names."""
     answers = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
-    judged = task.judged.for_classes_and_texts(task.classes, model.queries_)
+    reference = task.reference.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-    sense = sense_measures(answers, judged, task.labels, shuffles)
+    sense = sense_measures(answers, reference, task.labels, shuffles)
     explained = explained_measures(answers, model.pursuit_.classifier.table, known, shuffles)
     names = ("plausible", "supported_yes", "shuffled_supported_yes")
     return {
         **{name: sense[name] for name in names},
         **{name: sense[name] / sense["accuracy"] for name in ("reader", "shuffled_reader")},
         **{name: explained[name] for name in ("explained", "shuffled_explained")},
-        "fit_of_all": (judged >= FITS).any(axis=0).mean(),
+        "fit_of_all": (reference >= FITS).any(axis=0).mean(),
         "first_yes": sense["yes"],
         "first_not_sure": sense["not_sure"],
     }
@@ -232,7 +232,7 @@ def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
     Scores are compared among images that are left out together. *Class memory* is how much better a
     model that has seen all classes ranks the same pairs.
     """
-    texts, table = strict_truth(ATTRIBUTES[task.name], task.classes)
+    texts, table = reference_truth(ATTRIBUTES[task.name], task.classes)
     shuffled = np.random.default_rng(seed).permutation(len(task.classes))
     fold_of_class = np.empty(len(shuffled), dtype=np.int64)
     fold_of_class[shuffled] = np.arange(len(shuffled)) % FOLDS

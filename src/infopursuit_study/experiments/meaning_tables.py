@@ -13,17 +13,17 @@ from infopursuit.core.numbers import table
 LEVEL = 0.95
 # Columns, and the figure of each.
 TABLES = {
-    "Answers to the strict texts (M3)": {
+    "Answers to the reference texts (M3)": {
         "AUC": "auc",
         "Acc@5": "accuracy_at_5",
         "Acc@10": "accuracy_at_10",
-        "precision of yes": "strict_precision_of_yes",
-        "recall of yes": "strict_recall_of_yes",
-        "right": "strict_right",
-        "answered": "strict_answered",
-        "balanced": "strict_balanced",
-        "precision, names shuffled": "strict_shuffled_precision_of_yes",
-        "balanced, names shuffled": "strict_shuffled_balanced",
+        "precision of yes": "reference_precision_of_yes",
+        "recall of yes": "reference_recall_of_yes",
+        "right": "reference_right",
+        "answered": "reference_answered",
+        "balanced": "reference_balanced",
+        "precision, names shuffled": "reference_shuffled_precision_of_yes",
+        "balanced, names shuffled": "reference_shuffled_balanced",
     },
     "The first ten questions (M5, M6, M8)": {
         "plausible": "plausible",

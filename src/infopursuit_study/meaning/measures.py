@@ -1,6 +1,6 @@
-"""All that is measured of a model against judgements, each figure with what chance gives.
+"""All that is measured of a model against reference labels, each figure with what chance gives.
 
-Chance is the same figure with the names of the classes shuffled among the rows of the judgement.
+Chance is the same figure with the names of the classes shuffled among the rows of the labels.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ SHUFFLES = 20
 Shuffles = Sequence[Int[np.ndarray, " c"]]
 
 
-class Judgements(NamedTuple):
+class ReferenceLabels(NamedTuple):
     """What is said of the classes of a data set; tables without texts say nothing.
 
     Attributes:
-        judge: of the queries of the model.
-        strict: of texts whose truth the class tells.
+        questions: of the queries of the model.
+        answers: of texts whose truth the class tells.
         knowledge: T, which models may be fitted with.
     """
 
-    judge: KnowledgeTable
-    strict: KnowledgeTable
+    questions: KnowledgeTable
+    answers: KnowledgeTable
     knowledge: KnowledgeTable
 
 
@@ -57,34 +57,35 @@ def measure_meaning(
     train: LabelledImages,
     test: LabelledImages,
     universe: TextTable,
-    said: Judgements,
+    reference: ReferenceLabels,
     seed: int,
 ) -> dict[str, Any]:
     """Measure the meaning of a trained model's questions and answers on test images.
 
     Returns:
         `truth`, `sense` and `explained`, each None if it cannot be measured. The first two name
-        under `by` who said what is true: `strict` or `judge`, or `knowledge`, which is not
-        independent of a model that was fitted with it.
+        under `by` what says what is true: `answer_reference` or `question_reference`, or
+        `knowledge`, which is not independent of a model that was fitted with it.
     """
     pursuit = model.pursuit_
     names, queries, labels = pursuit.class_names, pursuit.queries, test.labels.numpy()
-    known, judged = (
-        table.for_classes_and_texts(names, queries) for table in (said.knowledge, said.judge)
-    )
+    known = reference.knowledge.for_classes_and_texts(names, queries)
     shuffles = shuffled_names(len(names), seed)
     # Queries between texts are named after the nearest text, and ask something else.
     asks_texts = model.provenance_["settings"].get("quantize_queries", True)
     figures: dict[str, Any] = {"truth": None, "sense": None, "explained": None}
-    if said.strict.texts:
-        figures["truth"] = _strict_truth(model, train, test, universe, said, shuffles)
+    if reference.answers.texts:
+        figures["truth"] = _reference_truth(model, train, test, universe, reference, shuffles)
     elif asks_texts and np.isin(known, (0.0, 1.0)).any():
         answers = pursuit.answers(test.embeddings.to(pursuit.device)).cpu().numpy()
         figures["truth"] = {"by": "knowledge", **truth_measures(answers, known, labels, shuffles)}
     if not asks_texts:
         return figures
     first_answers = hard_answers(opening)
-    by, table = ("judge", judged) if said.judge.texts else ("knowledge", known)
+    by, table = "knowledge", known
+    if reference.questions.texts:
+        by = "question_reference"
+        table = reference.questions.for_classes_and_texts(names, queries)
     if not np.isnan(table).all():
         figures["sense"] = {"by": by, **sense_measures(first_answers, table, labels, shuffles)}
     rates = pursuit.classifier.table
@@ -93,25 +94,25 @@ def measure_meaning(
     return figures
 
 
-def _strict_truth(
+def _reference_truth(
     model: PursuitClassifier,
     train: LabelledImages,
     test: LabelledImages,
     universe: TextTable,
-    said: Judgements,
+    reference: ReferenceLabels,
     shuffles: Shuffles,
 ) -> dict[str, Any]:
-    """Measure how true the answers are to those texts of the strict list that the universe has."""
-    listed = {normalize(text) for text in said.strict.texts}
+    """Measure how true the answers are to those reference texts that the universe has."""
+    listed = {normalize(text) for text in reference.answers.texts}
     texts = [text for text in universe.texts if normalize(text) in listed]
     names = model.pursuit_.class_names
     table = None
     if model.provenance_["settings"].get("knowledge", False):
-        table = said.knowledge.for_classes_and_texts(names, universe.texts)
+        table = reference.knowledge.for_classes_and_texts(names, universe.texts)
     rule = rule_of_texts(model.pursuit_.rule, universe, texts, train, table)
-    truth = said.strict.for_classes_and_texts(names, texts)
-    answers = rule.answers(test.embeddings).numpy()
-    return {"by": "strict", **truth_measures(answers, truth, test.labels.numpy(), shuffles)}
+    truth = reference.answers.for_classes_and_texts(names, texts)
+    answers, labels = rule.answers(test.embeddings).numpy(), test.labels.numpy()
+    return {"by": "answer_reference", **truth_measures(answers, truth, labels, shuffles)}
 
 
 def rule_of_texts(
@@ -164,20 +165,20 @@ def truth_measures(
 
 def sense_measures(
     asked: RollOut,
-    judged: Float[np.ndarray, "c k"],
+    reference: Float[np.ndarray, "c k"],
     labels: Int[np.ndarray, " n"],
     shuffles: Shuffles,
 ) -> dict[str, Any]:
     """Return what `sense_of_questions` measures, and what chance gives for two figures of it."""
     by_chance = [
         {
-            "supported_yes": supported_yes(asked, judged[names]),
-            "reader": reader_accuracy(asked, judged[names], labels),
+            "supported_yes": supported_yes(asked, reference[names]),
+            "reader": reader_accuracy(asked, reference[names], labels),
         }
         for names in shuffles
     ]
     return {
-        **sense_of_questions(asked, judged, labels),
+        **sense_of_questions(asked, reference, labels),
         **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
     }
 

@@ -1,7 +1,7 @@
 """Whether the questions that images are asked make sense, by a table of what fits which class.
 
-The table is a judge's: (c, k), 1 where a query is true of a class, 0.5 where it often is, 0 where
-it is not. NaN counts as 0. `asked` is `model.roll_out(X, 10)`, for the first ten questions.
+The table is of reference labels: (c, k), 1 where a query is true of a class, 0.5 where it often is,
+0 where it is not. NaN counts as 0. `asked` is `model.roll_out(X, 10)`, for the first ten questions.
 
 A reader knows this table, and nothing of how images answer. It hears the questions and answers of
 an explanation and adds up evidence by naive Bayes: a query that is true of a class gets a yes with
@@ -26,28 +26,28 @@ TRUE, OFTEN, OTHERWISE = 0.9, 0.5, 0.1
 TIE = 1e-9
 
 
-def plausible_questions(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> float:
+def plausible_questions(asked: RollOut, reference: Float[np.ndarray, "c k"]) -> float:
     """Return the share of the questions asked that fit at least one class."""
-    fits_some = np.any(judged >= FITS, axis=0)
+    fits_some = np.any(reference >= FITS, axis=0)
     return float(fits_some[asked.order.cpu().numpy()].mean())
 
 
-def supported_yes(asked: RollOut, judged: Float[np.ndarray, "c k"]) -> float | None:
+def supported_yes(asked: RollOut, reference: Float[np.ndarray, "c k"]) -> float | None:
     """Return the share of yes that fit the class predicted at the end; None without a yes."""
     order = asked.order.cpu().numpy()
     predicted = asked.posteriors[:, -1].argmax(dim=1).cpu().numpy()
     yes = asked.answers.cpu().numpy() == 1
-    fits = (judged >= FITS)[predicted[:, None], order]
+    fits = (reference >= FITS)[predicted[:, None], order]
     return float(fits[yes].mean()) if yes.any() else None
 
 
 def reader_accuracy(
-    asked: RollOut, judged: Float[np.ndarray, "c k"], labels: Int[np.ndarray, " n"]
+    asked: RollOut, reference: Float[np.ndarray, "c k"], labels: Int[np.ndarray, " n"]
 ) -> float:
     """Return how often the reader is right; of m classes that tie, each is 1 / m right."""
     order, answers = asked.order.cpu().numpy(), asked.answers.cpu().numpy()
-    says_yes = np.where(judged == 1, TRUE, np.where(judged == 0.5, OFTEN, OTHERWISE)).T
-    evidence = np.zeros((len(labels), len(judged)))
+    says_yes = np.where(reference == 1, TRUE, np.where(reference == 0.5, OFTEN, OTHERWISE)).T
+    evidence = np.zeros((len(labels), len(reference)))
     for step in range(order.shape[1]):
         of_query = says_yes[order[:, step]]  # n, c
         answer = answers[:, step, None]
@@ -63,7 +63,7 @@ def hard_answers(asked: RollOut) -> RollOut:
 
 
 def sense_of_questions(
-    asked: RollOut, judged: Float[np.ndarray, "c k"], labels: Int[np.ndarray, " n"]
+    asked: RollOut, reference: Float[np.ndarray, "c k"], labels: Int[np.ndarray, " n"]
 ) -> dict[str, Any]:
     """Measure whether the questions make sense; shares in [0, 1].
 
@@ -75,9 +75,9 @@ def sense_of_questions(
     answers = asked.answers.cpu().numpy()
     return {
         "questions": asked.order.shape[1],
-        "plausible": plausible_questions(asked, judged),
-        "supported_yes": supported_yes(asked, judged),
-        "reader": reader_accuracy(asked, judged, labels),
+        "plausible": plausible_questions(asked, reference),
+        "supported_yes": supported_yes(asked, reference),
+        "reader": reader_accuracy(asked, reference, labels),
         "accuracy": float((predicted == labels).mean()),
         "yes": float((answers == 1).mean()),
         "not_sure": float((answers == NOT_SURE).mean()),

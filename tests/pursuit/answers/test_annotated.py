@@ -16,7 +16,7 @@ from infopursuit.pursuit.answers.annotated import (
     fit_annotated,
     within_auroc,
 )
-from infopursuit_study.meaning.judgements import truth_by_people
+from infopursuit_study.meaning.reference_labels import truth_by_people
 
 WIDTH, COUNT = 24, 400
 

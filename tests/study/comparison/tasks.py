@@ -1,4 +1,4 @@
-"""A small task: the planted problem, with knowledge, a judge, and words that say nothing."""
+"""A small task: the planted problem, with knowledge, reference labels, and empty words."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ def small_task(noise: float = 0.3, **changes: object) -> Task:
         "class_embeddings": data.embeddings[[3, 0, 2, 1]],
         "control": (tuple(f"word {i}" for i in range(24)), words),
         "knowledge": told,
-        "judged": told,
+        "reference": told,
     }
     return Task(**{**given, **changes})

@@ -74,7 +74,7 @@ def test_networks_run_and_say_how_many_updates_they_took(
 
 
 def test_what_a_task_lacks_makes_a_peer_absent() -> None:
-    bare = small_task(class_embeddings=None, knowledge=None, control=None, judged=None)
+    bare = small_task(class_embeddings=None, knowledge=None, control=None, reference=None)
     for name in ("zero_shot", "labo_knowing", "ours_knowing"):
         assert measure_seed(ENTRIES[name], bare, 0, 0.2) is None
         assert ENTRIES[name].lacks

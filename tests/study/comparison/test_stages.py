@@ -52,8 +52,8 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     write_knowledge("artifacts/knowledge/menagerie.parquet", task.knowledge)
     values = np.zeros((len(NAMES), len(task.texts)), np.float32)
     values[:2, 0] = 1, 0.5
-    judge = KnowledgeTable(tuple(NAMES), tuple(task.texts), values)
-    write_knowledge("artifacts/judgements/menagerie.judge.parquet", judge)
+    reference = KnowledgeTable(tuple(NAMES), tuple(task.texts), values)
+    write_knowledge("artifacts/reference_labels/menagerie.question.parquet", reference)
     settings = load_params(ROOT / "params.yaml")
     compared = {"datasets": ["menagerie"], "peers": PEERS, "seeds": [0, 1]}
     return edited(settings, "benchmark", **compared)

@@ -87,5 +87,5 @@ def test_bad_input_is_reported_by_name(params: Params) -> None:
     with pytest.raises(InputError, match="menagerie-random-naive_bayes-0: no such folder"):
         stage("evaluate")(params, "menagerie", "random", "naive_bayes", 0)
     Path("odd.csv").write_text("class,x\ncat,0\ndog,0\nbus,0\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"menagerie\.judge: none of its texts is in"):
-        stage("evaluate")(with_files(params, judge="odd.csv"), *KEY)
+    with pytest.raises(InputError, match=r"menagerie\.question_reference: none of its texts is in"):
+        stage("evaluate")(with_files(params, question_reference="odd.csv"), *KEY)

@@ -17,7 +17,7 @@ from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.meaning.measures import (
-    Judgements,
+    ReferenceLabels,
     explained_shares,
     measure_meaning,
     rule_of_texts,
@@ -95,24 +95,25 @@ def world() -> tuple[LabelledImages, LabelledImages, TextTable, KnowledgeTable]:
     return *splits, universe, KnowledgeTable(CLASSES, tuple(TEXTS), values)
 
 
-def measured(world, said: Judgements, **settings: object) -> dict:
+def measured(world, reference: ReferenceLabels, **settings: object) -> dict:
     train, test, universe, _ = world
     model = InformationPursuitClassifier(universe.texts, universe.embeddings, queries=TEXTS[:16])
     model.fit(train.embeddings, train.labels.numpy())
     model = model.with_class_names(CLASSES)
     model.provenance_ = {"settings": settings}
     opening = model.roll_out(test.embeddings, 10)
-    return measure_meaning(model, opening, train, test, universe, said, 3)
+    return measure_meaning(model, opening, train, test, universe, reference, 3)
 
 
 def some(table: KnowledgeTable, columns: slice) -> KnowledgeTable:
     return KnowledgeTable(table.classes, table.texts[columns], table.values[:, columns])
 
 
-def test_judge_and_strict_list_are_asked_and_shuffled_names_give_chance(world) -> None:
+def test_reference_labels_are_asked_and_shuffled_names_give_chance(world) -> None:
     truth = world[3]
-    found = measured(world, Judgements(truth, some(truth, slice(4, 24)), truth))
-    assert (found["truth"]["by"], found["sense"]["by"]) == ("strict", "judge")
+    found = measured(world, ReferenceLabels(truth, some(truth, slice(4, 24)), truth))
+    assert found["truth"]["by"] == "answer_reference"
+    assert found["sense"]["by"] == "question_reference"
     listed = truth.values[:, 4:].any(axis=0).sum()
     assert found["truth"]["texts"] == listed > 12, "also those that the dictionary lacks"
     assert found["truth"]["precision_of_yes"] > 0.85
@@ -124,8 +125,8 @@ def test_judge_and_strict_list_are_asked_and_shuffled_names_give_chance(world) -
     assert found["explained"]["explained"] <= found["explained"]["at_most"] + 1e-9
 
 
-def test_without_judge_and_list_the_knowledge_table_is_taken_and_named(world) -> None:
-    found = measured(world, Judgements(NOTHING, NOTHING, world[3]))
+def test_without_reference_labels_the_knowledge_table_is_taken_and_named(world) -> None:
+    found = measured(world, ReferenceLabels(NOTHING, NOTHING, world[3]))
     assert found["truth"]["by"] == found["sense"]["by"] == "knowledge"
     assert found["truth"]["texts"] <= 16, "of the dictionary alone"
 
@@ -133,7 +134,7 @@ def test_without_judge_and_list_the_knowledge_table_is_taken_and_named(world) ->
 def test_a_list_that_turns_everything_round_finds_false_answers(world) -> None:
     truth = world[3]
     turned = KnowledgeTable(truth.classes, truth.texts, 1 - truth.values)
-    found = measured(world, Judgements(truth, turned, NOTHING))
+    found = measured(world, ReferenceLabels(truth, turned, NOTHING))
     assert found["truth"]["precision_of_yes"] < 0.2
     assert found["explained"] is None
 

@@ -55,12 +55,12 @@ ANSWERS = {
 }
 MEANING = {
     "truth": {
-        "by": "strict", "precision_of_yes": 0.412, "recall_of_yes": 0.9, "right": 0.954,
+        "by": "answer_reference", "precision_of_yes": 0.412, "recall_of_yes": 0.9, "right": 0.954,
         "answered": 0.68, "shuffled_precision_of_yes": 0.03,
     },
     "sense": {
-        "by": "judge", "plausible": 0.96, "supported_yes": 0.851, "shuffled_supported_yes": 0.02,
-        "reader": 0.52, "shuffled_reader": 0.011, "accuracy": 0.79,
+        "by": "question_reference", "plausible": 0.96, "supported_yes": 0.851, "reader": 0.52,
+        "shuffled_supported_yes": 0.02, "shuffled_reader": 0.011, "accuracy": 0.79,
     },
     "explained": {"explained": 0.232, "shuffled_explained": 0.02},
     "people": {

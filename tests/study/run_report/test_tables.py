@@ -91,7 +91,7 @@ def test_the_table_of_meaning_has_every_run_and_chance(tmp_path) -> None:
     assert section["rows"][0]["shares"] == shares
     assert dict(zip(COLUMNS, section["chance"], strict=True))["true_yes"] == "3.0"
     assert "written beforehand" in section["sources"][0]
-    assert "a judge has written down" in section["sources"][1]
+    assert "reference labels say" in section["sources"][1]
 
 
 def test_missing_files_and_two_stopping_rules_are_reported(tmp_path) -> None:

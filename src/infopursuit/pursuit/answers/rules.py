@@ -58,7 +58,6 @@ class AnswerRule(ABC):
     has_gaps: ClassVar[bool] = False
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Remember the class by its kind."""
         super().__init_subclass__(**more)
         RULES.register(cls)
 

@@ -55,7 +55,6 @@ class NaiveBayes:
     TABLE: ClassVar[type[AnswerTable]] = AnswerTable
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Remember the class by its kind."""
         super().__init_subclass__(**more)
         CLASSIFIERS.register(cls)
 
@@ -198,7 +197,6 @@ class InformationGain:
     repeats: ClassVar[bool] = False
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Remember the class by its kind."""
         super().__init_subclass__(**more)
         QUERIERS.register(cls)
 
@@ -279,7 +277,7 @@ class InformationGain:
         """Return the same querier with another table of the same queries."""
         return self._changed(table, self.query_weights, self.redundant, self.costs)
 
-    def judged_by(self: Gain, classifier: NaiveBayes) -> Gain:
+    def for_classifier(self: Gain, classifier: NaiveBayes) -> Gain:
         """Return the querier that tells apart the classes of a classifier."""
         return self.on(classifier.rates)
 

@@ -12,7 +12,7 @@ with its counted rates as prior. Then the rates minimise
 
 over tables of n training rows. The histories are answers to random questions, then in half of the
 cases the first answers of the model's own roll-outs. As many have 1 to 2 answers as 2 to 4, 4 to 8,
-... One table both asks and judges.
+... One table both asks and classifies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The paper's method: networks that ask and judge, trained in turn with the dictionary.
+"""The paper's method: networks that ask and classify, trained in turn with the dictionary.
 
 settings.py        what a training run depends on
 training.py        Algorithm 1

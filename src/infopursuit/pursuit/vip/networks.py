@@ -106,7 +106,7 @@ class HistoryNetwork(nn.Module):
         fewer.head.bias = nn.Parameter(self.head.bias.detach()[classes])
         return fewer.eval()
 
-    def judged_by(self, classifier: object) -> HistoryNetwork:
+    def for_classifier(self, classifier: object) -> HistoryNetwork:
         """Return the same querier: it chooses as it was trained, among all classes."""
         return self
 

@@ -1,4 +1,4 @@
-"""What people and judges say of a data set of the pipeline, to measure answers by."""
+"""What is true of a data set of the pipeline, by reference labels and people, to measure by."""
 
 from __future__ import annotations
 
@@ -20,26 +20,25 @@ from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
-from infopursuit_study.meaning.measures import Judgements
+from infopursuit_study.meaning.measures import ReferenceLabels
 
 
-def read_judgements(dataset: str, universe: TextTable) -> Judgements:
+def read_reference_labels(dataset: str, universe: TextTable) -> ReferenceLabels:
     """Read all that is said of the classes of a data set.
 
     Raises:
-        InputError: a judge or a strict list is about none of the texts of the universe.
+        InputError: labels are about none of the texts of the universe.
     """
-    judge, strict = (
-        read_knowledge(paths.judgements(dataset, what)) for what in ("judge", "strict")
-    )
-    for what, table in (("judge", judge), ("strict", strict)):
+    both = "question", "answer"
+    tables = [read_knowledge(paths.reference_labels(dataset, of)) for of in both]
+    for of, table in zip(both, tables, strict=True):
         named = set(map(normalize, table.texts))
         if named and not any(normalize(text) in named for text in universe.texts):
             raise InputError(
-                f"datasets.{dataset}.{what}: none of its texts is in the universe; "
+                f"datasets.{dataset}.{of}_reference: none of its texts is in the universe; "
                 "expected some, or params/no_knowledge.csv"
             )
-    return Judgements(judge, strict, read_knowledge(paths.knowledge(dataset)))
+    return ReferenceLabels(*tables, read_knowledge(paths.knowledge(dataset)))
 
 
 def read_people(dataset: str) -> Annotations:
