@@ -1,11 +1,11 @@
-"""Measure a trained model on the test images: accuracy, truth of answers, sense of questions.
+"""Measure a trained model on the test images: accuracy, truth of answers, question quality.
 
     python stages/evaluate.py --dataset menagerie --init llm --method alternating --seed 0
 
-Every test image is asked once. Truth and sense are measured by the reference labels of the data
-set; without them by its knowledge table. That is not an independent source: the file says which
-one it was. Writes artifacts/evaluation/RUN.json and the folder RUN (curves,
-predictions), and artifacts/meaning/RUN.json.
+Every test image is asked once. Truth and question quality are measured by the reference labels of
+the data set; without them by its knowledge table. That is not an independent source: the file says
+which one it was. Writes artifacts/evaluation/RUN.json and the folder RUN (curves, predictions), and
+artifacts/meaning/RUN.json.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
         read_reference_labels(dataset, universe),
         seed,
     )
-    for what in ("truth", "sense"):
+    for what in ("truth", "question_quality"):
         by = figures[what] and figures[what]["by"]
         if by is None:
             logger.info("%s of %s: there is no table of what is true of the classes", what, name)

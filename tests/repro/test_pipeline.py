@@ -42,7 +42,7 @@ def test_the_report_and_every_output_are_there(world: World) -> None:
         assert truth["phrases_queries"] > 100
         assert truth["first_ten"]["claims"] > 0
         meaning = json.loads(files[f"meaning/{run}.json"])
-        assert meaning["sense"]["by"] == "knowledge", "no reference is given"
+        assert meaning["question_quality"]["by"] == "knowledge", "no reference is given"
         metrics = json.loads(files[f"evaluation/{run}.json"])
         assert metrics["auc_low"] < metrics["auc"] < metrics["auc_high"]
         assert metrics["selected_on"] == "held_out"

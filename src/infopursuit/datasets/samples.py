@@ -48,7 +48,6 @@ class Samples:
     marks: list[bytes] | None = None
 
     def __len__(self) -> int:
-        """Return n."""
         return len(self.ids)
 
     @property

@@ -295,7 +295,6 @@ class TextsOnImages:
         return measured.chosen(count, generator, self.known.query_weights)
 
     def _informative(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> MeasuredTexts:
-        """Return the texts that may be chosen, measured once for all weights."""
         key = count, seed, allowed.numpy().tobytes()
         if key not in self._measured:
             generator = torch.Generator().manual_seed(seed)

@@ -27,7 +27,7 @@ from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit_study.comparison.entries import Entry, Task, named
 from infopursuit_study.comparison.results import SeedResult
 from infopursuit_study.evaluation.files import Predictions
-from infopursuit_study.meaning.sense import FITS
+from infopursuit_study.meaning.question_quality import FITS
 from infopursuit_study.peers.peer import BUDGETS, Contributions, Peer
 from infopursuit_study.peers.pursuits import PursuitPeer
 

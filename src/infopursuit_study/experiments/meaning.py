@@ -1,4 +1,4 @@
-"""Whether answers are true and questions make sense, on embeddings of real photographs.
+"""Truth of answers and question quality, on embeddings of real photographs.
 
     python -m infopursuit_study.experiments.meaning
     python -m infopursuit_study.experiments.meaning --seeds 1 --tasks food10 pets
@@ -43,11 +43,11 @@ from infopursuit_study.meaning.measures import (
     Shuffles,
     explained_measures,
     mean,
-    sense_measures,
+    quality_measures,
     shuffled_names,
     truth_measures,
 )
-from infopursuit_study.meaning.sense import FITS, hard_answers
+from infopursuit_study.meaning.question_quality import FITS, hard_answers
 from infopursuit_study.meaning.truth import truth_of_answers
 
 # The knowledge table of params/precomputed/knowledge.
@@ -183,7 +183,7 @@ def measured(task: Task, row: Row, seed: int) -> Figures:
         "accuracy_at_5": curve[5],
         "accuracy_at_10": curve[10],
         "accuracy_of_all": curve[-1],
-        **sense(task, model, shuffles),
+        **quality(task, model, shuffles),
         **truth(task, row, seed, shuffles),
     }
     if task.name in ATTRIBUTES:
@@ -208,21 +208,21 @@ def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
     return {f"reference_{name}": value for name, value in measures.items()}
 
 
-def sense(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
+def quality(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
     """Measure the first ten questions (M5, M6, M8), by labels and T, and with shuffled names."""
     answers = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
     reference = task.reference.for_classes_and_texts(task.classes, model.queries_)
     known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
-    sense = sense_measures(answers, reference, task.labels, shuffles)
+    measures = quality_measures(answers, reference, task.labels, shuffles)
     explained = explained_measures(answers, model.pursuit_.classifier.table, known, shuffles)
     names = ("plausible", "supported_yes", "shuffled_supported_yes")
     return {
-        **{name: sense[name] for name in names},
-        **{name: sense[name] / sense["accuracy"] for name in ("reader", "shuffled_reader")},
+        **{name: measures[name] for name in names},
+        **{name: measures[name] / measures["accuracy"] for name in ("reader", "shuffled_reader")},
         **{name: explained[name] for name in ("explained", "shuffled_explained")},
         "fit_of_all": (reference >= FITS).any(axis=0).mean(),
-        "first_yes": sense["yes"],
-        "first_not_sure": sense["not_sure"],
+        "first_yes": measures["yes"],
+        "first_not_sure": measures["not_sure"],
     }
 
 

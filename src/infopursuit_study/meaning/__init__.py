@@ -1,4 +1,4 @@
-"""Whether answers are true and questions make sense, by what people say of the classes.
+"""Truth of answers and question quality, by what people say of the classes.
 
 truth.py          three-valued answers against what is true of an image's class
 reference_labels.py   what is true of a data set of the pipeline, by reference labels and people

@@ -24,10 +24,10 @@ from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.evaluation.measurement import FIRST as FIRST
-from infopursuit_study.meaning.sense import (
+from infopursuit_study.meaning.question_quality import (
     hard_answers,
+    quality_of_questions,
     reader_accuracy,
-    sense_of_questions,
     supported_yes,
 )
 from infopursuit_study.meaning.truth import truth_of_answers
@@ -63,8 +63,8 @@ def measure_meaning(
     """Measure the meaning of a trained model's questions and answers on test images.
 
     Returns:
-        `truth`, `sense` and `explained`, each None if it cannot be measured. The first two name
-        under `by` what says what is true: `answer_reference` or `question_reference`, or
+        `truth`, `question_quality` and `explained`, each None if it cannot be measured. The first
+        two name under `by` what says what is true: `answer_reference` or `question_reference`, or
         `knowledge`, which is not independent of a model that was fitted with it.
     """
     pursuit = model.pursuit_
@@ -73,7 +73,7 @@ def measure_meaning(
     shuffles = shuffled_names(len(names), seed)
     # Queries between texts are named after the nearest text, and ask something else.
     asks_texts = model.provenance_["settings"].get("quantize_queries", True)
-    figures: dict[str, Any] = {"truth": None, "sense": None, "explained": None}
+    figures: dict[str, Any] = {"truth": None, "question_quality": None, "explained": None}
     if reference.answers.texts:
         figures["truth"] = _reference_truth(model, train, test, universe, reference, shuffles)
     elif asks_texts and np.isin(known, (0.0, 1.0)).any():
@@ -87,7 +87,8 @@ def measure_meaning(
         by = "question_reference"
         table = reference.questions.for_classes_and_texts(names, queries)
     if not np.isnan(table).all():
-        figures["sense"] = {"by": by, **sense_measures(first_answers, table, labels, shuffles)}
+        measured = quality_measures(first_answers, table, labels, shuffles)
+        figures["question_quality"] = {"by": by, **measured}
     rates = pursuit.classifier.table
     if rates is not None and not np.isnan(known).all():
         figures["explained"] = explained_measures(first_answers, rates, known, shuffles)
@@ -102,7 +103,6 @@ def _reference_truth(
     reference: ReferenceLabels,
     shuffles: Shuffles,
 ) -> dict[str, Any]:
-    """Measure how true the answers are to those reference texts that the universe has."""
     listed = {normalize(text) for text in reference.answers.texts}
     texts = [text for text in universe.texts if normalize(text) in listed]
     names = model.pursuit_.class_names
@@ -163,13 +163,13 @@ def truth_measures(
     return {**truth_of_answers(answers, table, labels)._asdict(), **chance}
 
 
-def sense_measures(
+def quality_measures(
     asked: RollOut,
     reference: Float[np.ndarray, "c k"],
     labels: Int[np.ndarray, " n"],
     shuffles: Shuffles,
 ) -> dict[str, Any]:
-    """Return what `sense_of_questions` measures, and what chance gives for two figures of it."""
+    """Return what `quality_of_questions` measures, and what chance gives for two figures of it."""
     by_chance = [
         {
             "supported_yes": supported_yes(asked, reference[names]),
@@ -178,7 +178,7 @@ def sense_measures(
         for names in shuffles
     ]
     return {
-        **sense_of_questions(asked, reference, labels),
+        **quality_of_questions(asked, reference, labels),
         **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
     }
 

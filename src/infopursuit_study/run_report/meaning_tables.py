@@ -1,4 +1,4 @@
-"""How true the answers and how sensible the questions are: sentences, tables."""
+"""How true the answers and how good the questions are: sentences, tables."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def meaning_section(groups: Sequence[Group], shown: Mapping[str, Any]) -> Row:
     all groups in %, and `chance` has what chance gives for the run that is shown.
     """
     sources = [WORDS["true_by"][shown["truth_by"]]] if shown["truth_by"] else []
-    if shown["sense_by"] and not shown["sense_by"] == shown["truth_by"] == "knowledge":
-        sources.append(WORDS["sense_by"][shown["sense_by"]])
+    if shown["quality_by"] and not shown["quality_by"] == shown["truth_by"] == "knowledge":
+        sources.append(WORDS["quality_by"][shown["quality_by"]])
     rows = [
         {
             "init": group.init,

@@ -23,7 +23,7 @@ from infopursuit_study.meaning.measures import (
     rule_of_texts,
     truth_measures,
 )
-from infopursuit_study.meaning.sense import hard_answers
+from infopursuit_study.meaning.question_quality import hard_answers
 from tests.study.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
 
 VALUES = (-1.0, 0.0, 0.5, 1.0)
@@ -113,21 +113,21 @@ def test_reference_labels_are_asked_and_shuffled_names_give_chance(world) -> Non
     truth = world[3]
     found = measured(world, ReferenceLabels(truth, some(truth, slice(4, 24)), truth))
     assert found["truth"]["by"] == "answer_reference"
-    assert found["sense"]["by"] == "question_reference"
     listed = truth.values[:, 4:].any(axis=0).sum()
     assert found["truth"]["texts"] == listed > 12, "also those that the dictionary lacks"
     assert found["truth"]["precision_of_yes"] > 0.85
     assert found["truth"]["shuffled_balanced"] == pytest.approx(0.5, abs=0.08)
-    assert found["sense"]["questions"] == 10
-    assert found["sense"]["supported_yes"] > 0.85
-    assert found["sense"]["reader"] > 0.8 > 2 * found["sense"]["shuffled_reader"]
+    quality = found["question_quality"]
+    assert (quality["by"], quality["questions"]) == ("question_reference", 10)
+    assert quality["supported_yes"] > 0.85
+    assert quality["reader"] > 0.8 > 2 * quality["shuffled_reader"]
     assert found["explained"]["explained"] > 2 * found["explained"]["shuffled_explained"]
     assert found["explained"]["explained"] <= found["explained"]["at_most"] + 1e-9
 
 
 def test_without_reference_labels_the_knowledge_table_is_taken_and_named(world) -> None:
     found = measured(world, ReferenceLabels(NOTHING, NOTHING, world[3]))
-    assert found["truth"]["by"] == found["sense"]["by"] == "knowledge"
+    assert found["truth"]["by"] == found["question_quality"]["by"] == "knowledge"
     assert found["truth"]["texts"] <= 16, "of the dictionary alone"
 
 

@@ -58,7 +58,7 @@ MEANING = {
         "by": "answer_reference", "precision_of_yes": 0.412, "recall_of_yes": 0.9, "right": 0.954,
         "answered": 0.68, "shuffled_precision_of_yes": 0.03,
     },
-    "sense": {
+    "question_quality": {
         "by": "question_reference", "plausible": 0.96, "supported_yes": 0.851, "reader": 0.52,
         "shuffled_supported_yes": 0.02, "shuffled_reader": 0.011, "accuracy": 0.79,
     },
@@ -75,7 +75,7 @@ MEANING = {
         },
     },
 }  # fmt: skip
-NO_MEANING = {"truth": None, "sense": None, "explained": None}
+NO_MEANING = {"truth": None, "question_quality": None, "explained": None}
 KNOWN = {
     "answers": ANSWERS,
     "first_ten": FIRST_TEN,

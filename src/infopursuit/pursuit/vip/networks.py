@@ -136,7 +136,6 @@ CLASSIFIERS.register(HistoryNetwork)
 
 
 def _widths(tensors: Mapping[str, Tensor]) -> tuple[int, int]:
-    """Return the widths of both layers, as the weights say."""
     shapes = [tuple(tensors[name].shape) for name in ("first.bias", "rest.2.bias")]
     if any(len(shape) != 1 for shape in shapes):
         raise ValueError(f"biases of the shapes {shapes}; expected one number for each unit")

@@ -5,7 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from infopursuit_study.meaning.sense import plausible_questions, reader_accuracy, supported_yes
+from infopursuit_study.meaning.question_quality import (
+    plausible_questions,
+    reader_accuracy,
+    supported_yes,
+)
 from tests.study.meaning.made_up import drawn_roll_out, drawn_table, roll_out_of
 
 

@@ -1,4 +1,4 @@
-"""Whether the questions that images are asked make sense, by a table of what fits which class.
+"""Quality of the questions that images are asked, by a table of what fits which class.
 
 The table is of reference labels: (c, k), 1 where a query is true of a class, 0.5 where it often is,
 0 where it is not. NaN counts as 0. `asked` is `model.roll_out(X, 10)`, for the first ten questions.
@@ -62,10 +62,10 @@ def hard_answers(asked: RollOut) -> RollOut:
     return asked._replace(answers=((asked.answers - NOT_SURE).sign() + 1) / 2)
 
 
-def sense_of_questions(
+def quality_of_questions(
     asked: RollOut, reference: Float[np.ndarray, "c k"], labels: Int[np.ndarray, " n"]
 ) -> dict[str, Any]:
-    """Measure whether the questions make sense; shares in [0, 1].
+    """Measure the quality of the questions; shares in [0, 1].
 
     `plausible`, `supported_yes` and `reader` are those of the functions above, `accuracy` is how
     often the model is right after the same questions. `yes` and `not_sure` are shares of the
