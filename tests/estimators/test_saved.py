@@ -253,7 +253,7 @@ def huge(name: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("spoil", "word"),
     [
-        (edited(format=4), "format 4"),
+        (edited(format=5), "format 5"),
         (edited(format="4"), "'4'"),
         (edited(format=6, requires="infopursuit>=0.7"), "'infopursuit>=0.7'"),
         (edited(format=6, requires="infopursuit>=1' evil; rm -r '"), "install --upgrade infopurs"),
@@ -269,8 +269,8 @@ def huge(name: str) -> Callable[[Path], None]:
         (weighed("classifier.log_likelihood", first_is(np.nan)), "NaN"),
         (weighed("classifier.log_prior", lambda rows: rows[:-1]), "shape"),
         (weighed("classifier.spread", np.zeros_like), "spread"),
-        (weighed("familiarity.log_likelihood", first_is(np.nan)), "NaN"),
-        (weighed("familiarity.held_out", first_is(200)), "expected 0 to"),
+        (weighed("conformity.log_likelihood", first_is(np.nan)), "NaN"),
+        (weighed("conformity.held_out", first_is(200)), "expected 0 to"),
     ],
 )
 def test_a_malformed_folder_is_refused(

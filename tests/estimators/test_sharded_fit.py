@@ -81,7 +81,7 @@ def assert_same_model(
     np.testing.assert_array_equal(found.answer(READ), expected.answer(READ))
     for key in ("images", "held_out_images", "held_out_accuracy"):
         assert found.provenance_[key] == expected.provenance_[key]
-    np.testing.assert_allclose(found.familiarity(READ), expected.familiarity(READ), atol=1e-6)
+    np.testing.assert_allclose(found.conformity(READ), expected.conformity(READ), atol=1e-6)
 
 
 @pytest.mark.parametrize("shard_rows", [None, 100])

@@ -158,7 +158,7 @@ def test_a_question_shows_the_value_of_its_column(tmp_path: Path) -> None:
                 value = row[step.query.removesuffix("?")]
                 assert shows(step.said, value), (step.query, step.said, value)
         assert explained == model.explain(unseen, everything)
-        assert np.array_equal(each.familiarity(unseen), model.familiarity(unseen))
+        assert np.array_equal(each.conformity(unseen), model.conformity(unseen))
         again = Explanation.from_dict(json.loads(json.dumps(explained[0].to_dict())))
         assert str(again) == str(explained[0])
 
@@ -426,7 +426,7 @@ def test_a_table_has_no_images() -> None:
     (explained,) = model.explain(X[:1], StoppingRule(None, None), {"weight": 9.0})
     assert explained.noun == "row"
     assert Explanation.from_dict(json.loads(json.dumps(explained.to_dict()))) == explained
-    explained = replace(explained, familiarity=0.001)
+    explained = replace(explained, conformity=0.001)
     pages = explained._repr_html_(), model._repr_mimebundle_()["text/html"]
     for text in (str(explained), explained.to_text(everything=True), *pages):
         assert "row" in text or "question" in text

@@ -14,7 +14,7 @@ from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.pursuit.answers.rules import MinMaxAnswers, SoftAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -51,7 +51,7 @@ def naive_bayes(
     upper = None if levels == 2 else torch.full((k,), 0.2)
     certain = torch.tensor([[-0.4, 0.5]] * k) if levels == 5 else None
     rule = ThresholdAnswers(unit(k, seed), torch.full((k,), -0.1), upper, certain)
-    known = {"familiarity": Familiarity(table, rule.answers(unit(30, 7)))}
+    known = {"conformity": Conformity(table, rule.answers(unit(30, 7)))}
     queries = more.pop("queries", None) or tuple(f"query {number}" for number in range(k))
     return Pursuit(
         queries, tuple(classes), rule, InformationGain(table), NaiveBayes(table), **(known | more)

@@ -49,9 +49,9 @@ def test_the_page_holds_the_exact_table_of_a_naive_bayes_model(levels: int) -> N
     assert found.origins == [None, "captions", *[None] * 7]
     assert found.questions[0] == "query 0?"
     assert found.stop == payload.Stop(**STOP._asdict())
-    assert found.familiar is not None
-    assert found.familiar.log_likelihood is None  # that of the table
-    held_out = read_floats(found.familiar.held_out, 30)
+    assert found.conformity is not None
+    assert found.conformity.log_likelihood is None  # that of the table
+    held_out = read_floats(found.conformity.held_out, 30)
     assert (np.diff(held_out) >= 0).all()
 
 

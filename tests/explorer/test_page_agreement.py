@@ -160,7 +160,7 @@ def duplicates_case() -> Case:
         rule=pursuit.rule.select(columns),
         querier=pursuit.querier.select(columns),
         classifier=pursuit.classifier.select(columns),
-        familiarity=None,
+        conformity=None,
     )
     return pursuit, 200, *others
 
@@ -375,15 +375,15 @@ def test_below_a_certainty_the_question_comes_to_the_person_as_in_python(
     assert 0 < asked[75] < asked[76] == asked[100]
 
 
-def test_familiarity_equals_that_of_python(open_page: Opened) -> None:
+def test_conformity_equals_that_of_python(open_page: Opened) -> None:
     pursuit = naive_bayes(24, CLASSES)
-    assert pursuit.familiarity is not None
+    assert pursuit.conformity is not None
     answers = pursuit.answers(unit(40, 5))
     flipped = 1 - answers
     both = torch.cat((answers, flipped))
     page = open_page(document(pursuit, both))
-    expected = pursuit.familiarity.p_values(both)
-    found = page.evaluate("explorer.scorable.map((image) => explorer.familiarity(image))")
+    expected = pursuit.conformity.p_values(both)
+    found = page.evaluate("explorer.scorable.map((image) => explorer.conformity(image))")
     assert np.allclose(found, expected, atol=1e-6)
     assert len(set(found)) > 5
 

@@ -92,19 +92,19 @@ def test_yes_is_filled_green_no_is_red_and_a_value_of_a_column_is_neither(answer
 
 
 def test_the_rule_and_an_image_of_none_of_the_classes_are_told_beside_the_heat_map():
-    unfamiliar = replace(explained(queries=("a",)), familiarity=0.002)
-    facts = {fact.label: fact.value for fact in _facts(unfamiliar, StoppingRule(0.85, 20))}
+    nonconforming = replace(explained(queries=("a",)), conformity=0.002)
+    facts = {fact.label: fact.value for fact in _facts(nonconforming, StoppingRule(0.85, 20))}
     assert facts["It looks like"] == "none of the classes"
     assert facts["Questions stop"] == "at a probability of 85 % or after 20 questions"
     assert facts["Explanation"] == "not certain: after 1 question it may ask no more"
-    familiar = replace(unfamiliar, familiarity=0.2)
-    assert {fact.label for fact in _facts(familiar, None)} == {*facts} - {
+    conforming = replace(nonconforming, conformity=0.2)
+    assert {fact.label for fact in _facts(conforming, None)} == {*facts} - {
         "It looks like",
         "Questions stop",
     }
-    shown = pixels(explanation_png(unfamiliar, 10, Image.new("L", (9, 9)), StoppingRule()))
+    shown = pixels(explanation_png(nonconforming, 10, Image.new("L", (9, 9)), StoppingRule()))
     assert (shown[-8:] == 255).all()
-    assert len(shown) > len(pixels(explanation_png(familiar, 10, Image.new("L", (9, 9)))))
+    assert len(shown) > len(pixels(explanation_png(conforming, 10, Image.new("L", (9, 9)))))
 
 
 def test_picture_is_drawn():

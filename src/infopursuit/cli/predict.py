@@ -19,7 +19,7 @@ from infopursuit.pursuit.prediction import TOP, prediction
 logger = logging.getLogger("infopursuit")
 
 COLUMNS = ("class", "probability", "second", "second_probability", "third",
-           "third_probability", "familiarity", "questions", "decided_by")  # fmt: skip
+           "third_probability", "conformity", "questions", "decided_by")  # fmt: skip
 # Images whose explanations are in memory at once.
 BLOCK = 256
 
@@ -65,6 +65,6 @@ def as_csv(predicted: Sequence[Mapping[str, Any]], noun: str) -> str:
         top = [value for one in each["top"] for value in (one["class"], one["probability"])]
         top += [""] * (2 * TOP - len(top))
         decided = "; ".join(f"{one['question']} {one['answer']}" for one in each["decided_by"])
-        facts = "" if each["familiarity"] is None else each["familiarity"], each["questions"]
+        facts = "" if each["conformity"] is None else each["conformity"], each["questions"]
         rows.append([each["image"], *top, *facts, decided])
     return csv_text(rows)

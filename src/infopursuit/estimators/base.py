@@ -300,7 +300,7 @@ class PursuitClassifier:
             return cast(Any, super())._repr_mimebundle_(**options)
         return {"text/plain": repr(self), "text/html": renderer("model_html")(self)}
 
-    def familiarity(self, X: Any) -> np.ndarray:
+    def conformity(self, X: Any) -> np.ndarray:
         """Return whether each row looks like any of the classes: p-values (n,) in (0, 1].
 
         They are conformal: of images of these classes a share p has a value of at most p. A value
@@ -310,9 +310,9 @@ class PursuitClassifier:
             InputError: no images were held out to compare with.
         """
         answers = self._answers(X)
-        if self.pursuit_.familiarity is None:
+        if self.pursuit_.conformity is None:
             raise InputError("no rows were held out to compare with; expected validation_fraction")
-        return self.pursuit_.familiarity.p_values(answers).double().cpu().numpy()
+        return self.pursuit_.conformity.p_values(answers).double().cpu().numpy()
 
     def given(self: Model, known: Mapping[str, Any] | None = None, classes: Any = None) -> Model:
         """Return the model for rows of which something is known before the first question.

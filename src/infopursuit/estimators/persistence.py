@@ -3,7 +3,7 @@
 FOLDER/model.json            questions, classes, settings, where it and its CLIP come from, and
                              the SHA-256 of every other file
 FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, classifier.* (networks);
-                             familiarity.*; counts.* of a model `from_knowledge`
+                             conformity.*; counts.* of a model `from_knowledge`
 FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
 FOLDER/knowledge.csv         the knowledge table that it was fitted with, if there is one
 
@@ -50,7 +50,7 @@ from infopursuit.estimators.description import (
 from infopursuit.pursuit.answers.columns import value_words
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
 from infopursuit.pursuit.answers.table import Counts
-from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, RULES, Sizes, check_tensors
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -60,7 +60,7 @@ WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 KNOWLEDGE = "knowledge.csv"
 FILES = (DESCRIPTION, WEIGHTS, CLIP, KNOWLEDGE)
 # The parts that a model may have besides its rule, its querier and its classifier.
-MORE: dict[str, Any] = {"familiarity": Familiarity, "counts": Counts}
+MORE: dict[str, Any] = {"conformity": Conformity, "counts": Counts}
 # Bytes that `load` reads of a file; more is refused before it is read.
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
 # A save under way replaces both files within milliseconds: how often `load` looks, and the pause.
@@ -114,7 +114,7 @@ def save(model: SavedModel, folder: str | Path) -> None:
         "rule": pursuit.rule,
         "querier": pursuit.querier,
         "classifier": pursuit.classifier,
-        "familiarity": pursuit.familiarity,
+        "conformity": pursuit.conformity,
         "counts": model.counts,
     }
     weights = {
@@ -364,7 +364,7 @@ def _restored(
         querier,
         classifier,
         first,
-        more["familiarity"],
+        more["conformity"],
         words=tuple(map(tuple, described.words)) or _words(rule, table),
         wording=tuple(described.wording),
         note=described.provenance.note,

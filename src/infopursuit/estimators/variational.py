@@ -32,9 +32,9 @@ from infopursuit.estimators.inputs import Inputs
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes
+from infopursuit.pursuit.conformity import KEPT, Conformity
 from infopursuit.pursuit.dictionary.initial import random_rows
 from infopursuit.pursuit.dictionary.medoids import k_medoids
-from infopursuit.pursuit.familiarity import KEPT, Familiarity
 from infopursuit.pursuit.naive_bayes.fit import at_least, table_of_counts
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
@@ -273,7 +273,7 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
             trained.rule,
             trained.querier,
             trained.classifier,
-            familiarity=Familiarity(answer_table(trained.rule, trainer, train), answers),
+            conformity=Conformity(answer_table(trained.rule, trainer, train), answers),
             labels=other_labels(self.classes_),
             words=start.words,
             note=start.note,

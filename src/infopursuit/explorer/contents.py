@@ -17,9 +17,9 @@ from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.explanation import UNFAMILIAR
-from infopursuit.pursuit.familiarity import ROUNDING as LIKELIHOOD_ROUNDING
-from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.conformity import ROUNDING as LIKELIHOOD_ROUNDING
+from infopursuit.pursuit.conformity import Conformity
+from infopursuit.pursuit.explanation import LEAST_CONFORMITY
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -335,7 +335,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         networks=networks,
         truth=None if facts.truth is None else [*map(facts.truth.get, pursuit.queries)],
         knowledge=_knowledge(pursuit, facts.knowledge),
-        familiar=_familiar(pursuit),
+        conformity=_conformity(pursuit),
         sees=facts.sees,
         note=None if pursuit.note is None else writable(pursuit.note),
     )
@@ -450,17 +450,17 @@ def _numbers(tensor: Tensor) -> str:
     return payload.floats(tensor.detach().cpu().numpy())
 
 
-def _familiar(pursuit: Pursuit) -> payload.Familiar | None:
-    familiarity = cast(Familiarity | None, pursuit.familiarity)
-    if familiarity is None or answer_levels(pursuit) is None:
+def _conformity(pursuit: Pursuit) -> payload.Conformity | None:
+    conformity = cast(Conformity | None, pursuit.conformity)
+    if conformity is None or answer_levels(pursuit) is None:
         return None
-    likelihood, table = familiarity.table.log_likelihood, pursuit.classifier.table
+    likelihood, table = conformity.table.log_likelihood, pursuit.classifier.table
     known = table is not None and torch.equal(likelihood, table.log_likelihood)
-    return payload.Familiar(
+    return payload.Conformity(
         log_likelihood=None if known else _numbers(likelihood),
-        held_out=_numbers(familiarity.ordered),
+        held_out=_numbers(conformity.ordered),
         rounding=LIKELIHOOD_ROUNDING,
-        unfamiliar=UNFAMILIAR,
+        limit=LEAST_CONFORMITY,
     )
 
 

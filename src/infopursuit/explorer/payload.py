@@ -150,8 +150,8 @@ class Knowledge(Part):
     values: Base64
 
 
-class Familiar(Part):
-    """What says whether an image looks like any of the classes (`Familiarity`).
+class Conformity(Part):
+    """What says whether an image looks like any of the classes (`pursuit.conformity`).
 
     With L = max over classes of the sum of log P(answer | class) over all k answers, plus
     `rounding`, the p-value is (1 + how many of `held_out` are at most L) / (1 + m).
@@ -160,13 +160,13 @@ class Familiar(Part):
         log_likelihood: float32 (levels, k, c); null if it is that of `table`.
         held_out: float32 (m,), ascending: L of held-out images, without `rounding`.
         rounding: nats.
-        unfamiliar: an image with a smaller p-value looks like none of the classes.
+        limit: an image with a smaller p-value looks like none of the classes.
     """
 
     log_likelihood: Base64 | None
     held_out: Base64
     rounding: float
-    unfamiliar: float
+    limit: float
 
 
 class Model(Part):
@@ -189,7 +189,7 @@ class Model(Part):
             null for yes and no.
         truth: of each query; null if unknown.
         knowledge: null if the model was fitted without, or the table is very large.
-        familiar: null if no images were held out, or the answers are soft.
+        conformity: null if no images were held out, or the answers are soft.
         sees: whether the server can take pictures for this model (it has the CLIP).
         note: what everybody should know who reads its answers; null for nothing.
     """
@@ -209,7 +209,7 @@ class Model(Part):
     networks: Networks | None
     truth: list[Truth | None] | None
     knowledge: Knowledge | None = None
-    familiar: Familiar | None
+    conformity: Conformity | None
     sees: bool
     note: str | None = None
 

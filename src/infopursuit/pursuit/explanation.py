@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 # Probabilities are kept to a millionth: what float32 carries, and the same text on every repeat.
 DIGITS = 6
-# An image is unfamiliar if fewer images of the classes than this share are as unusual.
-UNFAMILIAR = 0.01
+# An image does not conform if fewer images of the classes than this share are as unusual.
+LEAST_CONFORMITY = 0.01
 
 # What an explanation may lack.
 OPTIONAL = ("labels", "picture", "noun", "not_asked", "known", "note", "spent")
@@ -168,7 +168,7 @@ class Explanation:
         true_class: the class the image is labelled with, None for a new image.
         criterion: what the values of questions are: expected information in nats, or the
             probability that the querier network gives to a question.
-        familiarity: in (0, 1], the share of images of these classes that are at most as unusual, by
+        conformity: in (0, 1], the share of images of these classes that are at most as unusual, by
             all of their answers. None if that is not known.
         labels: the c class labels if they are not texts, such as integers; None if the class names
             are the labels.
@@ -189,7 +189,7 @@ class Explanation:
     ended: Ended
     true_class: str | None = None
     criterion: Criterion = "information gain"
-    familiarity: float | None = None
+    conformity: float | None = None
     labels: tuple[Any, ...] | None = None
     picture: str | None = None
     noun: str = IMAGE
@@ -204,9 +204,9 @@ class Explanation:
         return self.ended in CERTAIN
 
     @property
-    def unfamiliar(self) -> bool:
+    def nonconforming(self) -> bool:
         """Whether the image looks like none of the classes: fewer than 1 % are as unusual."""
-        return self.familiarity is not None and self.familiarity < UNFAMILIAR
+        return self.conformity is not None and self.conformity < LEAST_CONFORMITY
 
     @property
     def posterior(self) -> tuple[float, ...]:

@@ -15,7 +15,7 @@ def prediction(explanation: Explanation) -> dict[str, Any]:
     """Return plain values.
 
     Returns:
-        `image`, `class`, `probability`, `top` (the three most probable classes), `familiarity`,
+        `image`, `class`, `probability`, `top` (the three most probable classes), `conformity`,
         `questions` (their number), `known` (before the first of them), `decided_by` and `answers`
         (in the order asked, each with the class that is most probable after it).
     """
@@ -39,7 +39,7 @@ def prediction(explanation: Explanation) -> dict[str, Any]:
             {"class": labels[place], "probability": explanation.posterior[place]}
             for place in explanation.top_classes(TOP)
         ],
-        "familiarity": explanation.familiarity,
+        "conformity": explanation.conformity,
         "questions": len(explanation.steps),
         "known": [answer(step) for step in explanation.known],
         # The answers after which the probability of this class rose most.

@@ -52,7 +52,7 @@ class Pursuit:
         querier: g, which chooses the next question.
         classifier: f, which turns answers into a posterior.
         first: the question that every image is asked first; None for the querier's choice.
-        familiarity: whether an image looks like any of the classes; None if no images were held
+        conformity: whether an image looks like any of the classes; None if no images were held
             out to compare it with.
         labels: the c class labels if they are not texts; None if the class names are the labels.
         words: of each question its v answers in words, if they are the values of a column; empty
@@ -69,7 +69,7 @@ class Pursuit:
     querier: Querier
     classifier: Classifier
     first: int | None = None
-    familiarity: Comparison | None = None
+    conformity: Comparison | None = None
     labels: tuple[Any, ...] | None = None
     words: tuple[tuple[str, ...], ...] = ()
     wording: tuple[str, ...] = ()
@@ -251,7 +251,7 @@ class Pursuit:
             for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
         ]
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
-        p_values = None if self.familiarity is None else self.familiarity.p_values(answers).tolist()
+        p_values = None if self.conformity is None else self.conformity.p_values(answers).tolist()
         spent = self.spent(rolled.order)
         not_asked = self._not_asked(rolled.order, counts, answers, overridden)
         return [
@@ -266,7 +266,7 @@ class Pursuit:
                 ended=ended[row],
                 true_class=None if true_classes is None else true_classes[row],
                 criterion=self.querier.criterion,
-                familiarity=None if p_values is None else round(p_values[row], DIGITS),
+                conformity=None if p_values is None else round(p_values[row], DIGITS),
                 labels=self.labels,
                 noun=self.noun,
                 note=self.note,
@@ -400,7 +400,7 @@ class Pursuit:
 
         Among some classes it is as if there were no others, with their priors renormalised. Naive
         Bayes asks what tells these apart; a querier network asks as it learned to among all.
-        Familiarity still is with any class of the whole.
+        Conformity still is with any class of the whole.
 
         Args:
             known: answers by question.
@@ -456,7 +456,7 @@ class Pursuit:
             rule=self.rule.to(device),
             querier=self.querier.to(device),
             classifier=self.classifier.to(device),
-            familiarity=None if self.familiarity is None else self.familiarity.to(device),
+            conformity=None if self.conformity is None else self.conformity.to(device),
         )
 
     def without(self, queries: Sequence[int]) -> Pursuit:
@@ -476,7 +476,7 @@ class Pursuit:
             querier=self.querier.select(columns),
             classifier=self.classifier.select(columns),
             first=left.index(self.first) if self.first in left else None,
-            familiarity=None if self.familiarity is None else self.familiarity.select(columns),
+            conformity=None if self.conformity is None else self.conformity.select(columns),
             words=tuple(self.words[query] for query in left) if self.words else (),
             wording=tuple(self.wording[query] for query in left) if self.wording else (),
             known={left.index(each): self.known[each] for each in left if each in self.known},

@@ -138,7 +138,7 @@ class Classifier(HistoryFunction, Protocol):
 
 @runtime_checkable
 class Comparison(Protocol):
-    """Says whether an image looks like any of the classes (`pursuit.familiarity`)."""
+    """Says whether an image looks like any of the classes (`pursuit.conformity`)."""
 
     def p_values(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Return of each image the share of images of the classes that are at most as unusual."""

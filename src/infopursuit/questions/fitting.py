@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 
 from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.pursuit.familiarity import KEPT, Familiarity
+from infopursuit.pursuit.conformity import KEPT, Conformity
 from infopursuit.pursuit.naive_bayes.fit import (
     ASSUMED_TEMPERING,
     FEW_HELD_OUT,
@@ -69,7 +69,7 @@ class NaiveBayesPursuit(PursuitMethod):
         questions = source.choose(train, constraints, seed)
         querier, k = _counted(questions, train, seed, rates), len(questions.queries)
         rule, table, noun = questions.rule, querier.table, questions.rule.noun
-        predicted, familiarity = list[HeldOut](), None
+        predicted, conformity = list[HeldOut](), None
         if not k:
             warnings.warn(
                 "no column of X differs between rows: all are constant, or gaps (NaN); the model "
@@ -80,7 +80,7 @@ class NaiveBayesPursuit(PursuitMethod):
             count = calibration_images(min(BUDGET, k), len(classes))
             predicted.append(_answered(querier, rule, held_out.sample(count, seed)))
             kept = held_out.sample(KEPT, 0).rows.tensor()
-            familiarity = Familiarity(table.marginal, rule.answers(kept))
+            conformity = Conformity(table.marginal, rule.answers(kept))
         few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
         if few and split.may_hold_out:
             predicted += crossed or _crossed(source, rates, constraints, train, seed)
@@ -106,7 +106,7 @@ class NaiveBayesPursuit(PursuitMethod):
             questions.querier(table),
             CLASSIFIERS.of(table.classifier)(table),
             questions.first,
-            familiarity,
+            conformity,
             other_labels(classes),
             questions.words,
             source.wording(questions.queries, names),

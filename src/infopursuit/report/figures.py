@@ -231,7 +231,7 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
         truth = f"{explanation.true_class}, {percent(explanation.posterior[known])}"
         facts.append(_Fact(label, truth, YES if explanation.correct else NO))
     facts += [_Fact("Known", f"{step.question} {step.said}") for step in explanation.known]
-    if explanation.unfamiliar:
+    if explanation.nonconforming:
         facts.append(_Fact("It looks like", "none of the classes", NO))
     if any(step.overridden for step in explanation.steps):
         facts.append(_Fact("Answers marked *", f"given, not the {explanation.noun}'s"))

@@ -57,7 +57,7 @@ def notes(explanation: Explanation, everything: bool = False) -> list[str]:
     runs = shown_runs(explanation, everything)
     shown = [explanation.steps[run[0]] for run in runs if len(run) == 1]
     lines += [why_not_sure(explanation, step) for step in shown if step.rates is not None]
-    unlike = [say("unfamiliar", noun=explanation.noun)] if explanation.unfamiliar else []
+    unlike = [say("nonconforming", noun=explanation.noun)] if explanation.nonconforming else []
     return lines + unlike
 
 

@@ -76,7 +76,7 @@ def render_report(datasets: Sequence[DatasetResults], resamples: int) -> str:
         sample_queries=SAMPLE_QUERIES,
         sample_evolutions=SAMPLE_EVOLUTIONS,
         long_table=LONG_TABLE,
-        none_of_the_classes=say("unfamiliar", noun=IMAGE),
+        none_of_the_classes=say("nonconforming", noun=IMAGE),
     )
 
 

@@ -5,7 +5,7 @@ import { announce, button, h, inRow } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
 import { answersOf } from "./payload.js";
-import { NaiveBayes, Remembering, familiarity, plan } from "./pursuit.js";
+import { NaiveBayes, Remembering, conformityOf, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
 import { answerWord, answersTo } from "./words.js";
@@ -240,9 +240,9 @@ export class App {
 
   /** How usual the answers of an image are for images of these classes; null where that is not
    * known. @param {Image} image @returns {number | null} */
-  familiarity(image) {
-    const { familiar } = this.model;
-    return familiar && familiarity(familiar, this.model, image.answers());
+  conformity(image) {
+    const { conformity } = this.model;
+    return conformity && conformityOf(conformity, this.model, image.answers());
   }
 
   /**

@@ -17,14 +17,14 @@
  * @typedef {{weight: Float32Array, bias: Float32Array, scale: Float32Array, shift: Float32Array}}
  *   Affine  a linear layer and the norm after it; the head has none
  * @typedef {{logLikelihood: Float32Array, heldOut: Float32Array, rounding: number,
- *   unfamiliar: number}} Familiar
+ *   limit: number}} Conformity
  * @typedef {{right: number | null, answered: number}} Truth
  * @typedef {{name: string, kind: "naive_bayes" | "networks" | "server", classes: string[],
  *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
  *   stop: Stop, levels: number | null, words: string[][] | null, cuts: number[][] | null,
  *   table: Table | null,
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
- *   knowledge: Knowledge | null, familiar: Familiar | null, sees: boolean, note: string | null, k: number,
+ *   knowledge: Knowledge | null, conformity: Conformity | null, sees: boolean, note: string | null, k: number,
  *   c: number}} Model
  * @typedef {{texts: string[], columns: number[], values: Uint8Array}} Knowledge  values (c, u): 0 not
  *   true, 1 true of some pictures, 2 true, 3 not known
@@ -174,17 +174,17 @@ function modelOf(raw) {
     querier: layersOf(raw.networks.querier),
     classifier: layersOf(raw.networks.classifier),
   };
-  const familiar = raw.familiar && {
+  const conformity = raw.conformity && {
     logLikelihood:
-      raw.familiar.log_likelihood === null
+      raw.conformity.log_likelihood === null
         ? table.logLikelihood
-        : floatsOf(raw.familiar.log_likelihood),
-    heldOut: floatsOf(raw.familiar.held_out),
-    rounding: raw.familiar.rounding,
-    unfamiliar: raw.familiar.unfamiliar,
+        : floatsOf(raw.conformity.log_likelihood),
+    heldOut: floatsOf(raw.conformity.held_out),
+    rounding: raw.conformity.rounding,
+    limit: raw.conformity.limit,
   };
   const knowledge = raw.knowledge && knowledgeOf(raw.knowledge, c);
-  return { ...raw, levels: raw.answers, table, networks, knowledge, familiar, k, c };
+  return { ...raw, levels: raw.answers, table, networks, knowledge, conformity, k, c };
 }
 
 /** @param {any} raw @param {number} c @returns {Knowledge} */

@@ -3,7 +3,7 @@
 // The same mathematics as src/infopursuit/pursuit/naive_bayes, pursuit and explanation/stopping.py, in
 // double precision: questions, answers and posteriors agree with Python.
 
-/** @import { Model, Stop, Familiar } from "./payload.js" */
+/** @import { Model, Stop, Conformity } from "./payload.js" */
 
 /**
  * @typedef {{query: number, answer: number}} Answered  a question and its answer in [0, 1]
@@ -618,22 +618,22 @@ export async function dialogue(model, predictor, said, stop, picture = null) {
 }
 
 /**
- * The share of images of the classes that are at most as unusual (`Familiarity`).
- * @param {Familiar} familiar
+ * The share of images of the classes that are at most as unusual (`Conformity`).
+ * @param {Conformity} conformity
  * @param {Model} model
  * @param {ArrayLike<number>} answers (k)
  * @returns {number} in (0, 1]
  */
-export function familiarity(familiar, model, answers) {
+export function conformityOf(conformity, model, answers) {
   const { k, c } = model;
   const levels = model.levels ?? 2;
   const total = new Float64Array(c);
   for (let query = 0; query < k; query++) {
     const start = (Math.round(answers[query] * (levels - 1)) * k + query) * c;
-    for (let y = 0; y < c; y++) total[y] += familiar.logLikelihood[start + y];
+    for (let y = 0; y < c; y++) total[y] += conformity.logLikelihood[start + y];
   }
-  const likelihood = total[largest(total)] + familiar.rounding;
+  const likelihood = total[largest(total)] + conformity.rounding;
   let below = 0;
-  for (const each of familiar.heldOut) if (each <= likelihood) below++;
-  return (1 + below) / (1 + familiar.heldOut.length);
+  for (const each of conformity.heldOut) if (each <= likelihood) below++;
+  return (1 + below) / (1 + conformity.heldOut.length);
 }

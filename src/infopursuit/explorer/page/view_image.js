@@ -227,16 +227,16 @@ export class ImageView {
         }),
       ),
     );
-    const { familiar } = app.model;
-    const share = app.familiarity(image);
-    if (!familiar || share === null || share >= familiar.unfamiliar || image.split === "train") {
+    const { conformity } = app.model;
+    const share = app.conformity(image);
+    if (!conformity || share === null || share >= conformity.limit || image.split === "train") {
       return;
     }
     caption.append(
       h(
         "p",
         { class: "caution" },
-        say("unfamiliar_share", { noun: app.noun, share: percent(share) }),
+        say("nonconforming_share", { noun: app.noun, share: percent(share) }),
       ),
     );
   }

@@ -21,13 +21,13 @@ from infopursuit.pursuit.parts import Expected, Sizes
 # Held-out images that are kept for the comparison.
 KEPT = 1024
 # Likelihoods that differ by less, in nats, are equal: sums in another order differ in their last
-# bits, and an image must be as familiar in any batch.
+# bits, and an image must conform alike in any batch.
 ROUNDING = 1e-3
 NOT_KNOWN = 255
 
 
 @dataclass(frozen=True)
-class Familiarity:
+class Conformity:
     """The likelihood of all answers under the class that explains them best, calibrated.
 
     Attributes:
@@ -57,13 +57,13 @@ class Familiarity:
         mask = torch.ones_like(answers)
         return (self.table.evidence(answers, mask) - self.table.log_prior).amax(dim=1)
 
-    def select(self, columns: Int[Tensor, " m"]) -> Familiarity:
+    def select(self, columns: Int[Tensor, " m"]) -> Conformity:
         """Return the same for m of the queries."""
-        return Familiarity(self.table.select(columns), self.held_out[:, columns])
+        return Conformity(self.table.select(columns), self.held_out[:, columns])
 
-    def to(self, device: torch.device | str) -> Familiarity:
+    def to(self, device: torch.device | str) -> Conformity:
         """Return the same on a device."""
-        return Familiarity(self.table.to(device), self.held_out.to(device))
+        return Conformity(self.table.to(device), self.held_out.to(device))
 
     def tensors(self) -> dict[str, Tensor]:
         """Return table and answers, by name; the answers as levels 0..v-1 of one byte.
@@ -84,7 +84,7 @@ class Familiarity:
         return {**AnswerTable.shapes(sizes, tensors), "held_out": answers}
 
     @classmethod
-    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> Familiarity:
+    def from_tensors(cls, tensors: Mapping[str, Tensor]) -> Conformity:
         """Return what `tensors` gave."""
         table = AnswerTable.from_tensors(tensors)
         levels = tensors["held_out"]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.familiarity import Familiarity
+from infopursuit.pursuit.conformity import Conformity
 from tests.pursuit.naive_bayes import textbook
 
 K, C = 30, 4
@@ -33,14 +33,14 @@ def drawn_answers(of: AnswerTable, count: int, seed: int) -> Tensor:
     return levels.double() / (of.levels - 1)
 
 
-def familiarity(levels: int, held_out: int = 400) -> Familiarity:
+def conformity(levels: int, held_out: int = 400) -> Conformity:
     of = sure_table(levels)
-    return Familiarity(of, drawn_answers(of, held_out, seed=1))
+    return Conformity(of, drawn_answers(of, held_out, seed=1))
 
 
 @pytest.mark.parametrize("levels", [2, 3])
 def test_a_p_value_is_the_share_of_held_out_images_as_unlikely(levels: int) -> None:
-    found = familiarity(levels, held_out=19)
+    found = conformity(levels, held_out=19)
     given = drawn_answers(found.table, 12, seed=2)
 
     def likelihood(answers: Tensor) -> float:
@@ -59,7 +59,7 @@ def test_a_p_value_is_the_share_of_held_out_images_as_unlikely(levels: int) -> N
 
 @pytest.mark.parametrize("levels", [2, 3])
 def test_of_images_like_the_held_out_ones_a_share_p_has_at_most_p(levels: int) -> None:
-    found = familiarity(levels)
+    found = conformity(levels)
     values = found.p_values(drawn_answers(found.table, 4000, seed=2))
     assert ((values > 0) & (values <= 1)).all()
     for share in (0.05, 0.1, 0.25, 0.5, 0.75):
@@ -67,8 +67,8 @@ def test_of_images_like_the_held_out_ones_a_share_p_has_at_most_p(levels: int) -
 
 
 @pytest.mark.parametrize("levels", [2, 3])
-def test_an_image_of_none_of_the_classes_is_unfamiliar(levels: int) -> None:
-    found = familiarity(levels)
+def test_an_image_of_none_of_the_classes_does_not_conform(levels: int) -> None:
+    found = conformity(levels)
     foreign = textbook.answers(levels, count=300, k=K)
     values = found.p_values(foreign)
     assert (values <= 0.02).double().mean() > 0.9
@@ -80,7 +80,7 @@ def test_ties_are_ties_in_every_batch() -> None:
     of = sure_table(2, most=0.75)
     of = AnswerTable(of.log_likelihood.float(), of.log_prior.float())
     held_out = drawn_answers(of, 200, seed=1).float()
-    found = Familiarity(of, held_out)
+    found = Conformity(of, held_out)
     unusual = (of.log_likelihood[1] > of.log_likelihood[0]).float().T.unsqueeze(1) != held_out
     counts = unusual.sum(dim=2).amin(dim=0)
     expected = (1 + (counts >= counts.unsqueeze(1)).sum(dim=1)) / 201
