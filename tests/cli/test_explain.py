@@ -95,13 +95,9 @@ def test_where_draws_a_figure_or_a_page_and_needs_pictures(run: Callable, home: 
     assert pages[1].count("<img") - pages[0].count("<img") == places
     assert not figure.exists()
     np.save("X.npy", np.ones((1, 16), dtype=np.float32))
-    for more, message in [
-        (["X.npy"], "--where: rows do not say where anything is; expected pictures"),
-        (["photos", "--interactive"], "--where: a dialogue shows no pictures"),
-    ]:
-        status, out, log = run("explain", "--model", "model", *more, "--where")
-        assert (status, out) == (1, "")
-        assert message in log
+    status, out, log = run("explain", "--model", "model", "X.npy", "--where")
+    assert (status, out) == (1, "")
+    assert "--where: rows do not say where anything is; expected pictures" in log
 
 
 def test_bad_files_are_listed_and_the_others_explained(
@@ -178,7 +174,7 @@ def converse(run: Callable, monkeypatch: pytest.MonkeyPatch) -> Callable:
 
     def command(lines: str, *arguments: object) -> tuple[int, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO(lines))
-        return run("explain", "--interactive", "--model", *arguments)[:2]
+        return run("dialogue", "--model", *arguments)[:2]
 
     return command
 
@@ -211,7 +207,6 @@ def test_answers_of_an_image_are_changed(converse: Callable, home: Path) -> None
     changed = steps("n\nq\n" if plain.steps[0].yes else "y\nq\n")[0]
     assert changed["overridden"]
     assert changed["answer"] != plain.steps[0].answer
-    assert converse("", "model", "a.png", "b.png") == (1, "")
 
 
 def test_a_person_is_asked_what_the_image_is_not_certain_of(converse: Callable, home: Path) -> None:
@@ -266,6 +261,5 @@ def test_a_vision_model_that_cannot_answer_is_told(
 ) -> None:
     with serving(lambda request: completion("I think it is red")) as (url, _):
         given = [url if each == "URL" else each for each in arguments]
-        asked = run("explain", "--interactive", "--model", "model", "photos/red/0.png", *given)
+        asked = run("dialogue", "--model", "model", "photos/red/0.png", *given)
         assert asked[0] == 1 and word in asked[2]
-        assert run("explain", "--model", "model", "photos/red/0.png", *given)[0] == 1

@@ -131,13 +131,13 @@ def test_a_row_and_a_person_answer_on_the_command_line(
     said = iter(["blue\n", "u\n", "?\n", "\n", "q\n"])
     monkeypatch.setattr("sys.stdin", said)
     Path("one.csv").write_text("\n".join(Path("new.csv").read_text().splitlines()[:2]) + "\n")
-    status, out, log = run("explain", "--model", "model", "--interactive", "one.csv")
+    status, out, log = run("dialogue", "--model", "model", "one.csv")
     assert status == 0
     assert "Enter takes the answer of the row; type a value, such as " in out
     assert "warning: 'colour?': 'blue' was not there in fit, unlike 'grey', 'red'" in log
     assert "image" not in out
     monkeypatch.setattr("sys.stdin", iter(["30\n", "red\n", "30\n"] * 3))
-    assert "cat" in run("explain", "--model", "model", "--interactive")[1]
+    assert "cat" in run("dialogue", "--model", "model")[1]
 
 
 @pytest.mark.filterwarnings("default")
@@ -158,7 +158,7 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
     assert [row["class"] for row in rows] == [each.predicted_class for each in expected]
     assert [row["questions"] for row in rows] == ["1"] * 30
     monkeypatch.setattr("sys.stdin", iter(["no\n"]))
-    status, out, _ = run("explain", "--model", "model", "--interactive", *options)
+    status, out, _ = run("dialogue", "--model", "model", *options)
     asked = model.given(known, classes).dialogue()
     asked.answer("no")
     assert (status, out.partition("stings? ")[2]) == (0, str(asked.explanation()))
@@ -221,7 +221,7 @@ def test_what_nobody_mentions_is_a_question(run: Callable, monkeypatch: pytest.M
     model = infopursuit.load("told")
     assert "fever?" in model.queries_ and model.provenance_["gaps"] == "tells"
     monkeypatch.setattr("sys.stdin", iter(["q\n"]))
-    out = run("explain", "--model", "told", "--interactive", "--known", "fever=yes")[1]
+    out = run("dialogue", "--model", "told", "--known", "fever=yes")[1]
     assert "sick" in out.splitlines()[1]
 
 

@@ -348,7 +348,7 @@ def test_a_chosen_question_acts_like_a_dialogue_in_python(open_page: Opened) -> 
 def test_below_a_certainty_the_question_comes_to_the_person_as_in_python(
     open_page: Opened,
 ) -> None:
-    """With the number of `explain --ask-below`, whose dialogue has a `person_cost` of 1."""
+    """With the number of `dialogue --ask-below`, whose dialogue has a `person_cost` of 1."""
     pursuit = naive_bayes(24, CLASSES, 5)
     answers = pursuit.answers(unit(8, 5))
     texts = described(pursuit, Facts("model", STOP)).questions

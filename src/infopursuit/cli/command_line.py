@@ -35,6 +35,8 @@ logger = logging.getLogger("infopursuit")
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What brings commands and options of its own, in a folder that nothing else imports.
 ROOMS = ["infopursuit.keys.options"]
+# What explanations are written as.
+FORMATS = ("text", "json", "csv", "html")
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "jinja2", "openai", "polars", "pydantic", "ruamel")
 
@@ -156,9 +158,9 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = whole.add_subparsers(required=True, metavar="COMMAND", title="commands")
     for add in (
-        _add_fit, _add_knowledge, _add_explain, _add_predict, _add_export, _add_serve,
-        _add_annotate, *(import_module(room).add for room in ROOMS), _add_configure, _add_check,
-        _add_fetch, _add_prune,
+        _add_fit, _add_knowledge, _add_explain, _add_dialogue, _add_predict, _add_export,
+        _add_serve, _add_annotate, *(import_module(room).add for room in ROOMS), _add_configure,
+        _add_check, _add_fetch, _add_prune,
     ):  # fmt: skip
         add(commands)
     return whole
@@ -203,17 +205,29 @@ def _add_explain(commands: Any) -> None:
     command = _command(commands, "explain", run, message)
     _model(command)
     _clip(command)
-    _output(command, "text", "json", "csv", "html")
+    _output(command, *FORMATS)
     _path(command, "--figures", "FOLDER", shtab.DIRECTORY)
     _stopping(command)
     _option(command, "--classes-shown", "N", type=count, default=10)
-    _option(command, "--interactive", None, action="store_true")
-    _option(command, "--ask-below", "P", type=probability)
-    _language_model(command)
-    _option(command, "--all", None, action="store_true", dest="everything")
+    _everything(command)
     _option(command, "--where", None, action="store_true")
     _device(command)
-    _path(command, "images", "IMAGE", nargs="*", type=str)
+    _path(command, "images", "IMAGE", nargs="+", type=str)
+
+
+def _add_dialogue(commands: Any) -> None:
+    run = _run("infopursuit.cli.dialogue", "dialogue")
+    message = "what was shown is complete, a file of --out was not written"
+    command = _command(commands, "dialogue", run, message)
+    _model(command)
+    _clip(command)
+    _output(command, *FORMATS)
+    _stopping(command)
+    _option(command, "--ask-below", "P", type=probability)
+    _language_model(command)
+    _everything(command)
+    _device(command)
+    _path(command, "image", "IMAGE", nargs="?", type=str)
 
 
 def _add_predict(commands: Any) -> None:
@@ -326,6 +340,10 @@ def _language_model(command: argparse.ArgumentParser) -> None:
     _option(command, "--llm", "WHERE")
     _option(command, "--llm-model", "NAME")
     _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
+
+
+def _everything(command: argparse.ArgumentParser) -> None:
+    _option(command, "--all", None, action="store_true", dest="everything")
 
 
 def _random_state(command: argparse.ArgumentParser) -> None:

@@ -1,10 +1,9 @@
-"""`infopursuit explain`: pictures to explanations, or a conversation about one."""
+"""`infopursuit explain`: pictures to explanations."""
 
 from __future__ import annotations
 
 import argparse
 import logging
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,14 @@ from typing import Any
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.terminal import show
+from infopursuit.datasets.decoding import to_rgb
 from infopursuit.datasets.reading import read_each
 from infopursuit.datasets.samples import Readable
-from infopursuit.estimators.base import (
-    PursuitClassifier,
-    load_fitted,
-)
+from infopursuit.estimators.base import PursuitClassifier, load_fitted
+from infopursuit.estimators.provenance import words_run_out
 from infopursuit.estimators.readable import readable, wanted_by
 from infopursuit.pursuit.explanation import Explanation
+from infopursuit.pursuit.known import classes_in_words, known_in_words
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.report.explanations import written
 
@@ -42,20 +41,8 @@ def explain(chosen: argparse.Namespace) -> int:
     model = load_fitted(chosen.model, chosen.clip, chosen.device)
     stop = stopping_rule(model, chosen)
     model = given(model, chosen)
-    if chosen.where and chosen.interactive:
-        raise InputError("--where: a dialogue shows no pictures; expected one of both")
-    if chosen.ask_below is not None and not (chosen.interactive and chosen.images):
-        raise InputError("--ask-below: expected it with --interactive and an image")
-    answerer = language_model_of(chosen)
-    if answerer is not None and not (chosen.interactive and chosen.images):
-        raise InputError("--llm: expected it with --interactive and an image")
-    if chosen.interactive:
-        _write([_conversation(model, stop, answerer, chosen)], {}, chosen)
-        return 0
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
-    from infopursuit.estimators.provenance import words_run_out
-
     if (said := words_run_out(model.provenance_)) is not None:
         logger.info("%s", said)
     explained: list[Explanation] = []
@@ -67,34 +54,12 @@ def explain(chosen: argparse.Namespace) -> int:
         shown = read.given.some_pictures() if chosen.figures or chosen.format == "html" else []
         pictures += shown or [None] * len(read.given.ids)
         rejected |= read.rejected
-    _write(explained, rejected, chosen, pictures)
+    write_explanations(explained, rejected, chosen, pictures)
     if chosen.figures is not None:
         _draw(explained, pictures, chosen)
     for name, reason in rejected.items():
         logger.error("not explained: %s: %s", name, reason)
     return 1 if rejected else 0
-
-
-def _conversation(
-    model: PursuitClassifier, stop: StoppingRule, answerer: Any, chosen: argparse.Namespace
-) -> Explanation:
-    from infopursuit.pursuit.conversation import converse
-    from infopursuit.pursuit.person import Person
-
-    person = Person(iter(sys.stdin), show)
-    if not chosen.images:
-        return converse(model.dialogue(), stop, person, show)
-    if len(chosen.images) > 1:
-        raise InputError(f"--interactive is about one image; found {len(chosen.images)}")
-    (images,) = read_each(chosen.images, wanted_by(model))
-    cost = () if chosen.ask_below is None else (1.0, chosen.ask_below)
-    dialogue = model.dialogue(images.some(), *cost)
-    dialogue.name = images.ids[0]
-    if answerer is None:
-        return converse(dialogue, stop, person, show)
-    from infopursuit.pursuit.vision_model import VisionModel
-
-    return converse(dialogue, stop, VisionModel(answerer, images.some_pictures()[0]), show)
 
 
 def _explained(model: PursuitClassifier, read: Readable, stop: StoppingRule) -> list[Explanation]:
@@ -121,8 +86,6 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
 
 def given(model: PursuitClassifier, chosen: argparse.Namespace) -> PursuitClassifier:
     """Return the model given what the options say is known, and the classes that are possible."""
-    from infopursuit.pursuit.known import classes_in_words, known_in_words
-
     try:
         if chosen.known:
             model = model.given(known_in_words(model.pursuit_, chosen.known))
@@ -135,38 +98,13 @@ def given(model: PursuitClassifier, chosen: argparse.Namespace) -> PursuitClassi
         raise InputError(f"--classes: {error}") from error
 
 
-def language_model_of(chosen: argparse.Namespace) -> Any:
-    """Return the language model that --llm names; None without it.
-
-    If the command has --vllm, and vLLM is not installed here, this does not return: the command
-    starts again where that says.
-    """
-    vllm_python = getattr(chosen, "vllm_python", None)
-    needed = {
-        "--llm-model": chosen.llm_model,
-        "--llm-option": chosen.llm_option,
-        "--vllm": vllm_python,
-    }
-    if chosen.llm is None:
-        for other, value in needed.items():
-            if value is not None:
-                raise InputError(f"{other}: expected it with --llm")
-        return None
-    from infopursuit.generation.language_models import VLLM, language_model_at
-    from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
-
-    if chosen.llm.startswith(VLLM) and "vllm_python" in chosen:
-        run_where_vllm_is(vllm_python)
-    extra = None if chosen.llm_option is None else dict(chosen.llm_option)
-    return language_model_at(chosen.llm, chosen.llm_model, extra)
-
-
-def _write(
+def write_explanations(
     explained: Sequence[Explanation],
     rejected: Mapping[str, str],
     chosen: argparse.Namespace,
     pictures: Sequence[Any] = (),
 ) -> None:
+    """Write explanations as the options say, to a file or to the terminal."""
     content = written(explained, rejected, chosen.format, pictures, chosen.everything)
     write_output(content, chosen.out, chosen.format == "csv")
 
@@ -190,8 +128,10 @@ def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -
 def _draw(
     explained: Sequence[Explanation], pictures: Sequence[Any], chosen: argparse.Namespace
 ) -> None:
-    from infopursuit.datasets.decoding import to_rgb
-    from infopursuit.report.figures import explanation_png, figure_names
+    from infopursuit.report.figures import (
+        explanation_png,
+        figure_names,
+    )  # matplotlib takes a second
 
     folder = chosen.figures
     try:

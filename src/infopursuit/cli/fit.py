@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from infopursuit.cli.explain import language_model_of
+from infopursuit.cli.language_model import language_model_of
 from infopursuit.clip.weights import clip_source
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
