@@ -298,9 +298,7 @@ def _add_prune(commands: Any) -> None:
 
 
 def _configure(chosen: argparse.Namespace) -> None:
-    from infopursuit.pipeline.configure import configure
-
-    configure(chosen.settings, chosen.params)
+    import_module("infopursuit.pipeline.configure").configure(chosen.settings, chosen.params)
 
 
 def _check(chosen: argparse.Namespace) -> None:

@@ -23,6 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
+import huggingface_hub
+from huggingface_hub.errors import EntryNotFoundError
 from pydantic import Field
 
 from infopursuit.core.errors import InputError, hub_reason
@@ -229,10 +231,10 @@ def _hub_files(where: str, repository: str, revision: str, names: Sequence[str])
     folder = _hub_file(where, repository, [CONFIG], revision).parent
     text = _model_config(where, folder / CONFIG)["text_cfg"]  # before the large download
     if text.get("hf_tokenizer_name"):
-        from huggingface_hub import snapshot_download
-
         try:
-            snapshot_download(repository, revision=revision, allow_patterns=TOKENIZERS)
+            huggingface_hub.snapshot_download(
+                repository, revision=revision, allow_patterns=TOKENIZERS
+            )
         except Exception as error:  # the client raises errors of several libraries
             raise _not_fetched(where, "the tokenizer", repository, revision, error) from error
     weights = _hub_file(where, repository, names, revision)
@@ -242,13 +244,10 @@ def _hub_files(where: str, repository: str, revision: str, names: Sequence[str])
 def _hub_file(
     where: str, repository: str, names: Sequence[str], revision: str | None = None
 ) -> Path:
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError
-
     failed: Exception | None = None
     for name in names:
         try:
-            return Path(hf_hub_download(repository, name, revision=revision))
+            return Path(huggingface_hub.hf_hub_download(repository, name, revision=revision))
         except Exception as error:  # the client raises errors of several libraries
             failed = error
             if not isinstance(error, EntryNotFoundError):

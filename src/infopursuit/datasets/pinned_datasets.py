@@ -14,6 +14,9 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
+import huggingface_hub
+from huggingface_hub import constants
+from huggingface_hub.errors import RemoteEntryNotFoundError
 from PIL.Image import Image
 from pydantic import Field
 
@@ -160,10 +163,8 @@ def hub_samples(name: str, label: str | None = None) -> Samples:
     if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", repository) or (at and not revision):
         raise InputError(f"{name}: expected {HUB}OWNER/NAME or {HUB}OWNER/NAME@COMMIT")
     if not COMMIT.fullmatch(revision):
-        from huggingface_hub import HfApi
-
         try:
-            commit = HfApi().dataset_info(repository, revision=revision or None).sha
+            commit = huggingface_hub.HfApi().dataset_info(repository, revision=revision or None).sha
         except Exception as error:  # the hub's client raises errors of several libraries
             raise InputError(
                 f"{name}: the hub does not say which commit this is ({one_line(str(error))}); "
@@ -245,9 +246,8 @@ def _find_hub(path: Path, pinned: HubDataset) -> Found:
 
 def _hub_caches() -> list[Path]:
     from datasets.config import HF_DATASETS_CACHE
-    from huggingface_hub.constants import HF_HUB_CACHE
 
-    return [Path(HF_DATASETS_CACHE), Path(HF_HUB_CACHE)]
+    return [Path(HF_DATASETS_CACHE), Path(constants.HF_HUB_CACHE)]
 
 
 def _load(where: str | Path, pinned: HubDataset, wanted: Wanted | None = None) -> Mapping[str, Any]:
@@ -261,11 +261,10 @@ def _load(where: str | Path, pinned: HubDataset, wanted: Wanted | None = None) -
             two of the pin.
     """
     import datasets
-    from huggingface_hub import snapshot_download
 
     try:
         files = hub_files(pinned, wanted)
-        folder = snapshot_download(
+        folder = huggingface_hub.snapshot_download(
             pinned.hub,
             repo_type="dataset",
             revision=pinned.revision,
@@ -284,14 +283,14 @@ def hub_files(pinned: HubDataset, wanted: Wanted | None = None) -> dict[str, lis
     """Return the files of each split, as patterns; None if the card of the data set lists none."""
     from datasets.data_files import sanitize_patterns
     from datasets.utils.metadata import MetadataConfigs
-    from huggingface_hub import DatasetCard, hf_hub_download
-    from huggingface_hub.errors import RemoteEntryNotFoundError
 
     try:
-        card = hf_hub_download(pinned.hub, CARD, repo_type="dataset", revision=pinned.revision)
+        card = huggingface_hub.hf_hub_download(
+            pinned.hub, CARD, repo_type="dataset", revision=pinned.revision
+        )
     except RemoteEntryNotFoundError:
         return None
-    about: Any = DatasetCard.load(card).data
+    about: Any = huggingface_hub.DatasetCard.load(card).data
     configs = MetadataConfigs.from_dataset_card_data(about)
     config = pinned.config or configs.get_default_config_name()
     if config is None and configs:

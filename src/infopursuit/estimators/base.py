@@ -23,6 +23,7 @@ from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.samples import is_pictures, names_of
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.datasets.table_columns import column_names as names_of_columns
+from infopursuit.datasets.trained_on import each_row, seen
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.dialogue import Dialogue
@@ -266,7 +267,6 @@ class PursuitClassifier:
         """
         self._check_whole()
         from infopursuit.datasets.decoding import picture_list
-        from infopursuit.datasets.trained_on import each_row, seen
         from infopursuit.estimators.places import mapper
 
         shows_pictures = pictures is not None or (X is not None and is_pictures(X))

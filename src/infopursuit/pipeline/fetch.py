@@ -19,6 +19,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub.constants import HF_HOME
+from torchvision.datasets.utils import download_url
+
 from infopursuit.clip.weights import HubWeights, find_clip_files
 from infopursuit.core.errors import InputError, hub_reason, one_line
 from infopursuit.core.files import atomic_write
@@ -175,8 +179,6 @@ def _captions(key: str, path: Path) -> Needed | None:
 
 
 def _coco(path: Path) -> None:
-    from torchvision.datasets.utils import download_url
-
     archive = path.parent / COCO_URL.rpartition("/")[2]
     try:
         download_url(COCO_URL, str(path.parent), archive.name, COCO_MD5)
@@ -208,9 +210,6 @@ def _of_hub(
         get: fetches it in another way.
         files: gives the patterns of its files that are needed, None for all.
     """
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.constants import HF_HOME
-
     name, which = repository["repo_id"], {"repo_type": "model", **repository}
     page = f"https://huggingface.co/{'datasets/' * (which['repo_type'] == 'dataset')}{name}"
     try:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from jaxtyping import Float, Int, Shaped
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from infopursuit.pursuit.answers.directions import ranked_pairs
@@ -169,8 +170,6 @@ def _regression(
     own: Float[np.ndarray, " d"] | None,
     strength: float,
 ) -> tuple[Float[np.ndarray, " d"], float]:
-    from sklearn.linear_model import LogisticRegression
-
     columns, scale = [], 1.0
     if own is not None:
         along = rows @ own
