@@ -421,7 +421,6 @@ class Pursuit:
         return replace(view, known=answers)
 
     def _class_numbers(self, classes: Any) -> list[int]:
-        """Return the numbers of classes, given by label or by name, in the order of the model."""
         if isinstance(classes, str | Mapping) or not hasattr(classes, "__iter__"):
             raise InputError(f"classes is {classes!r}; expected a list of classes of the model")
         numbers = set()
