@@ -268,7 +268,7 @@ def huge(name: str) -> Callable[[Path], None]:
         (huge(WEIGHTS), "200,000 MB"),
         (weighed("classifier.log_likelihood", first_is(np.nan)), "NaN"),
         (weighed("classifier.log_prior", lambda rows: rows[:-1]), "shape"),
-        (weighed("classifier.spread", np.zeros_like), "spread"),
+        (weighed("classifier.temperature_ratio", np.zeros_like), "temperature_ratio"),
         (weighed("conformity.log_likelihood", first_is(np.nan)), "NaN"),
         (weighed("conformity.held_out", first_is(200)), "expected 0 to"),
     ],

@@ -382,7 +382,7 @@ class Pursuit:
         """Return how probable not sure is in the leading class and in its rival, and this rival.
 
         None if the rates are too alike to tell why, or tell the contrary: what the answer did to
-        the two is also due to the number of answers (`AnswerTable`, tempering).
+        the two is also due to the number of answers (`AnswerTable`, calibration).
         """
         table = self.classifier.exact
         if answer != NOT_SURE or self.words or table is None:

@@ -68,7 +68,7 @@ class Asked(NamedTuple):
     """Questions to n images, which were chosen on others.
 
     Attributes:
-        querier: with the untempered rates of the other images.
+        querier: with the uncalibrated rates of the other images.
         answers: of the images to all k questions.
         labels: their classes 0..c-1.
         fitting: which questions are true of which class; none if nothing is known.
