@@ -254,9 +254,9 @@ def huge(name: str) -> Callable[[Path], None]:
     ("spoil", "word"),
     [
         (edited(format=5), "format 5"),
-        (edited(format="4"), "'4'"),
-        (edited(format=6, requires="infopursuit>=0.7"), "'infopursuit>=0.7'"),
-        (edited(format=6, requires="infopursuit>=1' evil; rm -r '"), "install --upgrade infopurs"),
+        (edited(format="5"), "'5'"),
+        (edited(format=7, requires="infopursuit>=0.7"), "'infopursuit>=0.7'"),
+        (edited(format=7, requires="infopursuit>=1' evil; rm -r '"), "install --upgrade infopurs"),
         (edited(width=10**9), "rule.directions"),
         (edited(width=10**30), "width"),
         (edited(queries="abcd"), "queries"),
