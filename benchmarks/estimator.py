@@ -54,7 +54,7 @@ PARTS = (
     ("pursuit.naive_bayes.selection", "forward_selection", "selection: forward"),
     ("pursuit.naive_bayes.selection", "credit_of", "selection: by roll-outs"),
     ("pursuit.naive_bayes.training_set", "InMemorySet.table", "rates of the classes"),
-    ("questions.fitting", "fit_tempering", "calibration"),
+    ("questions.fitting", "fit_calibration", "calibration"),
 )
 
 

@@ -54,7 +54,7 @@ def test_true_shares_and_weights_of_texts() -> None:
     assert found.tolist() == pytest.approx([UNEXPLAINED, 1.0, 1.0])
 
 
-def test_what_the_words_do_not_explain_counts_as_leakage_says() -> None:
+def test_what_the_words_do_not_explain_counts_by_its_weight() -> None:
     """Text u separates a and b from c, as its words do; text v also a from b, which they do not."""
     classes, values = np.array(["a", "b", "c"]), [[1, 1, 0, NOTHING], [1, 1, 0, 1], [0, 0, 0, 0]]
     yes = torch.tensor([[0.9, 0.9, 0.1], [0.9, 0.5, 0.1], [0.9, 0.5, 0.1], [0.5, 0.5, 0.5]])

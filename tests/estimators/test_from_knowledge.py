@@ -15,6 +15,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.estimators.from_knowledge import known_rates
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.naive_bayes.fit import Calibration
 from infopursuit.texts.knowledge import KnowledgeTable
 
 CLASSES = ("fox", "frog", "swan", "zebra")
@@ -83,8 +84,8 @@ def test_clip_answers_without_labels_and_labels_come_later(tmp_path: Path) -> No
     kept = [number for number, each in enumerate(model.queries_) if each != "feathers"]
     table = fewer.pursuit_.classifier.table
     assert torch.equal(table.log_likelihood, again.log_likelihood[:, kept])
-    tempering = ("independent_answers", "evidence_weight", "growth", "spread", "prior_wear")
-    assert [getattr(table, each) for each in tempering] == [6.0, 0.7, 0.5, 1.0, 0.0]
+    calibration = [getattr(table, each) for each in Calibration._fields]
+    assert calibration == [6.0, 0.7, 0.5, 1.0, 0.0]
     with pytest.raises(InputError, match="'cat' is not among"):
         model.partial_fit(more[:1], ["cat"])
     assert not hasattr(InformationPursuitClassifier(), "partial_fit")

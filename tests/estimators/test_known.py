@@ -109,7 +109,7 @@ def test_values_are_known_by_name_and_unseen_ones_are_gaps() -> None:
         table.log_likelihood[round(answer * (table.levels - 1)), model.queries_.index(step.query)]
         for step, answer in zip(each.known, chosen, strict=True)
     )
-    by_hand = table.tempered((table.log_prior + evidence)[None], 3).softmax(dim=1)[0]
+    by_hand = table.calibrated((table.log_prior + evidence)[None], 3).softmax(dim=1)[0]
     assert each.prior == pytest.approx(by_hand.tolist(), abs=2e-6)
     with pytest.warns(UserWarning, match=r"'rash\?': 'boils' was not there in fit, unlike 'none'"):
         (gap,) = model.given({"rash": "boils"}).explain(X[:1])

@@ -447,7 +447,7 @@ def test_before_any_question_a_class_has_its_share(weights: dict | str | None) -
     y = np.where(np.arange(2000) % 25, "well", "ill")
     X = generator.normal(size=(2000, 3)) + 1.5 * (y == "ill")[:, None]
     model = InformationPursuitClassifier(rates="counted").fit(X, y, sample_weight=weights)
-    assert model.pursuit_.classifier.table.evidence_weight != 1, "tempered"
+    assert model.pursuit_.classifier.table.evidence_weight != 1, "calibrated"
     ill = {"balanced": 0.5}.get(str(weights), 5 / 29 if weights else 0.04)
     explained, nothing = model.explain(X[:1])[0], StoppingRule(None, 0)
     for found in (

@@ -47,7 +47,7 @@ def naive_bayes(
     shares = torch.rand(levels, k, len(classes), generator=generator) + 0.02
     prior = (torch.rand(len(classes), generator=generator) + 0.1).log_softmax(dim=0)
     shares = (shares / shares.sum(dim=0)).log()
-    table = AnswerTable(shares, prior, 12.0, spread=1.5, prior_wear=0.5)
+    table = AnswerTable(shares, prior, 12.0, temperature_ratio=1.5, prior_exponent=0.5)
     upper = None if levels == 2 else torch.full((k,), 0.2)
     certain = torch.tensor([[-0.4, 0.5]] * k) if levels == 5 else None
     rule = ThresholdAnswers(unit(k, seed), torch.full((k,), -0.1), upper, certain)

@@ -157,7 +157,7 @@ def test_what_the_words_explain_is_that_of_the_first_answers(named: dict[str, np
 
 
 def test_few_texts_are_refused(named: dict[str, np.ndarray]) -> None:
-    with pytest.raises(InputError, match=r"leakage is 0\.5; expected 1: fit chooses it"):
+    with pytest.raises(InputError, match=r"unexplained_weight is 0\.5; expected 1: fit chooses it"):
         Knowledge("clip", 0.5)
     few = {**named, "texts": named["texts"][:40]}
     with pytest.raises(InputError, match="knowledge 'clip': 40 texts for 8 classes"):

@@ -51,8 +51,8 @@ def explain(chosen: argparse.Namespace) -> int:
     for images in read_each(chosen.images, wanted_by(model)):
         read = readable(model, images, chosen.where)
         explained += _explained(model, read, stop)
-        shown = read.given.some_pictures() if chosen.figures or chosen.format == "html" else []
-        pictures += shown or [None] * len(read.given.ids)
+        shown = read.samples.some_pictures() if chosen.figures or chosen.format == "html" else []
+        pictures += shown or [None] * len(read.samples.ids)
         rejected |= read.rejected
     write_explanations(explained, rejected, chosen, pictures)
     if chosen.figures is not None:
@@ -63,7 +63,7 @@ def explain(chosen: argparse.Namespace) -> int:
 
 
 def _explained(model: PursuitClassifier, read: Readable, stop: StoppingRule) -> list[Explanation]:
-    rows, names = read.given.rows, read.given.ids
+    rows, names = read.samples.rows, read.samples.ids
     if not names:
         return []
     explained = model.explain(rows, stop, names=names)
@@ -71,7 +71,7 @@ def _explained(model: PursuitClassifier, read: Readable, stop: StoppingRule) -> 
         return explained
     from infopursuit.estimators.places import located
 
-    return located(model, explained, read.maps, read.given.some_pictures())
+    return located(model, explained, read.maps, read.samples.some_pictures())
 
 
 def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> StoppingRule:

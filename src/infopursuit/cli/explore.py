@@ -118,10 +118,10 @@ def annotate(chosen: argparse.Namespace) -> int:
         listed = image_files([str(chosen.images)])
         paths = list(map(str, listed))
         read = readable(model, Samples(paths[0], paths, pictures=of_list(listed)))
-        files, rejected = read.given.some_pictures(), read.rejected
+        files, rejected = read.samples.some_pictures(), read.rejected
         if not files or not chosen.images.is_dir():
             raise InputError(f"{chosen.images}: expected a folder with a picture that can be read")
-        images = rows_of(model, read.given.rows).tensor().to(model.pursuit_.device)
+        images = rows_of(model, read.samples.rows).tensor().to(model.pursuit_.device)
         how = (chosen.unsure, chosen.random_state)
         cells = worth_answering(model.pursuit_, images, model.stop or DEFAULT_STOP, *how)
         short = [writable(Path(each).relative_to(chosen.images).as_posix()) for each in files]
@@ -300,7 +300,7 @@ def _answered(
         here = source.subset(rows[start : start + BLOCK])
         read = readable(model, here)
         rejected.update(read.rejected)
-        images, answers = read.given, _answers(model, read.given.rows)
+        images, answers = read.samples, _answers(model, read.samples.rows)
         labels = images.labels.astype(np.int64)
         parts.append(AnsweredImages(images.ids, labels, answers, images.pictures))
     return _joined(parts)
@@ -318,7 +318,7 @@ def _joined(parts: Sequence[AnsweredImages]) -> AnsweredImages:
         images: dict[int, Any] = {}
         for part in parts:
             here = [row for row in rows if owners[row][0] is part]
-            images |= zip(here, part.given([owners[row][1] for row in here]), strict=True)
+            images |= zip(here, part.pictures_of([owners[row][1] for row in here]), strict=True)
         return [images[row] for row in rows]
 
     return AnsweredImages(

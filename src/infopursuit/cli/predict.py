@@ -38,9 +38,9 @@ def predict(chosen: argparse.Namespace) -> int:
     rejected: dict[str, str] = {}
     for images in read_each(chosen.images, wanted_by(model)):
         read = readable(model, images)
-        count = len(read.given.ids)
+        count = len(read.samples.ids)
         for start in range(0, count, BLOCK):
-            block = read.given.subset(range(start, min(start + BLOCK, count)))
+            block = read.samples.subset(range(start, min(start + BLOCK, count)))
             explained = model.explain(block.rows, stop, names=block.ids)
             predicted += [prediction(each) for each in explained]
         rejected |= read.rejected

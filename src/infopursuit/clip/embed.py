@@ -157,11 +157,11 @@ def embed_readable_pictures(
     return EmbeddedPictures(rows, matrix, rejected, digests, mapped)
 
 
-def embed_samples(clip: Clip, given: Samples, *args: Any, **options: Any) -> Readable:
+def embed_samples(clip: Clip, samples: Samples, *args: Any, **options: Any) -> Readable:
     """Embed the given pictures that can be read; the options are those above."""
-    read = embed_readable_pictures(clip, given.some_pictures(), *args, **options)
-    subset = replace(given.subset(read.rows), rows=read.embeddings, clip=clip.name)
-    rejected = {given.ids[row]: reason for row, reason in sorted(read.rejected.items())}
+    read = embed_readable_pictures(clip, samples.some_pictures(), *args, **options)
+    subset = replace(samples.subset(read.rows), rows=read.embeddings, clip=clip.name)
+    rejected = {samples.ids[row]: reason for row, reason in sorted(read.rejected.items())}
     return Readable(subset, rejected, [read.digests[row] for row in read.rows], read.maps)
 
 

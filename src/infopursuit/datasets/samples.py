@@ -97,14 +97,14 @@ class Readable(NamedTuple):
     """What could be read of what was given.
 
     Attributes:
-        given: as a model takes it: with rows.
+        samples: as a model takes them: with rows.
         rejected: why other pictures cannot be read, by their ids.
         digests: the SHA-256 of each picture that can be read, None for pixels; none of rows.
         maps: (n, q, h, w), how much each patch of the pictures speaks along q directions; None if
             none were asked for.
     """
 
-    given: Samples
+    samples: Samples
     rejected: Mapping[str, str] = {}
     digests: Sequence[str | None] = ()
     maps: Any = None

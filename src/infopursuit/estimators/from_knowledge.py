@@ -25,7 +25,7 @@ from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.directions import fit_score_maps
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import Counts
-from infopursuit.pursuit.naive_bayes.fit import ASSUMED_TEMPERING
+from infopursuit.pursuit.naive_bayes.fit import ASSUMED_CALIBRATION
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -169,7 +169,7 @@ def model_of_rates(
     counts = Counts(yes, answered, images)
     table = counts.table()
     if columns is None:
-        table = ASSUMED_TEMPERING.of(table)
+        table = ASSUMED_CALIBRATION.of(table)
     pairs = torch.as_tensor(related_texts(list(queries)) if pairs is None else pairs).long()
     redundant = RedundantQuestions(pairs, len(queries)) if len(pairs) else None
     pursuit = Pursuit(

@@ -21,17 +21,17 @@ class NaiveBayesSettings:
     Attributes:
         rates: `counted`, of `subclasses`, or `auto` for the better ones.
         knowledge: whether the knowledge table of the data set is used.
-        leakage: weight, from 0 to 1, of information that the words of a query do not explain.
+        unexplained_weight: of information that the words of a query do not explain, 0 to 1.
     """
 
     kind: ClassVar[str] = "naive_bayes"
     rates: Rates = "counted"
     knowledge: bool = True
-    leakage: float = 1.0
+    unexplained_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.leakage <= 1:
-            raise ValueError(f"leakage is {self.leakage}; expected 0 to 1")
+        if not 0 <= self.unexplained_weight <= 1:
+            raise ValueError(f"unexplained_weight is {self.unexplained_weight}; expected 0 to 1")
 
     @property
     def estimator_settings(self) -> dict[str, Any]:

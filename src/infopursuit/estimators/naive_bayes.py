@@ -69,7 +69,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             are true of no class are asked less, and about as many images get a yes as the table
             says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
             texts that the images of each class are closest to (at least 200 texts). A table
-            with a leakage as `questions.knowledge.Knowledge`. None if nothing is known.
+            with an `unexplained_weight`: `questions.knowledge.Knowledge`. None if nothing is known.
         rates: `counted`: of each answer in each class, one question at a time; `subclasses`: of up
             to 16 subclasses of each class, fitted to tell the classes apart after any number of
             answers (`pursuit.naive_bayes.subclasses`), on at most 32,768 rows, which takes seconds

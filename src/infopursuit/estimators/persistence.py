@@ -304,7 +304,6 @@ def _portable(source: str | None, folder: Path) -> str | None:
 
 
 def _from_folder(source: str | None, folder: Path) -> str | None:
-    """Return the same as `load_clip` takes it."""
     if source is None or not source.startswith(("./", "../")):
         return source
     return str((folder / source).resolve())

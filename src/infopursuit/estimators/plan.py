@@ -124,7 +124,7 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
         model.check_before_fit(sorted(classes))
         tower = _Tower(plan.embedding)
     of_train = Readable(train) if tower is None else tower.readable(train)
-    train = of_train.given
+    train = of_train.samples
     missing = sorted(classes - set(train.labels.tolist())) if seen else []
     if missing:
         raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
@@ -165,7 +165,7 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
     read = [of_train]
     if test is not None and test.ids:
         read.append(Readable(test) if tower is None else tower.readable(test))
-        test = read[-1].given
+        test = read[-1].samples
         model.provenance_["test_images"] = len(test.ids)
         model.provenance_["test_accuracy"] = float(model.score(test.rows, test.labels))
     if seen:

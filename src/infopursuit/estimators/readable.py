@@ -29,29 +29,29 @@ def clip_of(model: PursuitClassifier) -> Clip:
     return model_clip(model.clip_source_, model.clip_, model.clip_device_)
 
 
-def readable(model: PursuitClassifier, given: Samples, where: bool = False) -> Readable:
+def readable(model: PursuitClassifier, samples: Samples, where: bool = False) -> Readable:
     """Return what can be read of what was given, with rows.
 
     Args:
         model: that takes it.
-        given: with pictures, or with rows.
+        samples: with pictures, or with rows.
         where: whether to map where in the pictures something speaks for each question.
 
     Raises:
         InputError: the embeddings are of another CLIP, rows have no places, or the model does not
             know its CLIP.
     """
-    if given.rows is None:
+    if samples.rows is None:
         from infopursuit.clip.embed import embed_samples
         from infopursuit.estimators.places import directions
 
         along = directions(model) if where else None
-        return embed_samples(clip_of(model), given, directions=along)
+        return embed_samples(clip_of(model), samples, directions=along)
     if where:
         raise InputError("--where: rows do not say where anything is; expected pictures")
-    if None not in (given.clip, model.clip_) and given.clip != model.clip_:
+    if None not in (samples.clip, model.clip_) and samples.clip != model.clip_:
         raise InputError(
-            f"{given.where}: embedded by {given.clip}; the model was fitted with {model.clip_}: "
-            "expected one CLIP for both"
+            f"{samples.where}: embedded by {samples.clip}; the model was fitted with "
+            f"{model.clip_}: expected one CLIP for both"
         )
-    return Readable(given)
+    return Readable(samples)

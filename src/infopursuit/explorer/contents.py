@@ -191,10 +191,10 @@ class AnsweredImages:
             [self.ids[place] for place in places],
             self.labels[chosen.numpy()],
             self.answers[chosen.to(self.answers.device)],
-            None if self.pictures is None else lambda rows: self.given([places[r] for r in rows]),
+            None if self.pictures is None else lambda r: self.pictures_of([places[i] for i in r]),
         )
 
-    def given(self, places: Sequence[int]) -> Sequence[Any]:
+    def pictures_of(self, places: Sequence[int]) -> Sequence[Any]:
         """Return the pictures of some rows."""
         if self.pictures is None:
             return [None] * len(places)
@@ -212,7 +212,7 @@ def page_images(
     """
     fitting: list[payload.Image] = []
     taken = 0
-    pictures = images.given(range(len(images.ids)))
+    pictures = images.pictures_of(range(len(images.ids)))
     pursuit, facts = model
     of_images = _asked_places(pursuit, facts, images.answers, pictures)
     for row, name in enumerate(images.ids):
@@ -394,8 +394,8 @@ def _table(
         independent_answers=None if np.isinf(independent) else float(independent),
         evidence_weight=float(table.evidence_weight),
         growth=float(table.growth),
-        spread=float(table.spread),
-        prior_wear=float(table.prior_wear),
+        temperature_ratio=float(table.temperature_ratio),
+        prior_exponent=float(table.prior_exponent),
         worth=None if querier.query_weights is None else _numbers(querier.query_weights),
         put_off=put_off,
         rounding=querier.rounding,

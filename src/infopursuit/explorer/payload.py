@@ -72,8 +72,8 @@ class Table(Part):
         independent_answers: how many independent answers all are worth; null for infinitely many.
         evidence_weight: what each answer counts.
         growth: the power of the divisor.
-        spread: the posterior is the mean of two, with the evidence divided by this and times this.
-        prior_wear: the log-prior is divided by the divisor to this power.
+        temperature_ratio: the posterior is the mean of two, evidence divided by and times this.
+        prior_exponent: the log-prior is divided by the divisor to this power.
         worth: float32 (k,), a factor on the gain of each question; null for 1 each.
         put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
@@ -87,8 +87,8 @@ class Table(Part):
     independent_answers: float | None
     evidence_weight: float = 1.0
     growth: float = 1.0
-    spread: float = 1.0
-    prior_wear: float = 1.0
+    temperature_ratio: float = 1.0
+    prior_exponent: float = 1.0
     worth: Base64 | None
     put_off: PutOff | None
     rounding: float

@@ -94,7 +94,7 @@ def read_known(
     if how.knowledge:
         table = read_knowledge(paths.knowledge(dataset))
         values = table.for_classes_and_texts(class_names, texts)
-        settings["knowledge"] = Knowledge(values, getattr(how, "leakage", 1.0))
+        settings["knowledge"] = Knowledge(values, getattr(how, "unexplained_weight", 1.0))
         files["knowledge"] = file_sha256(paths.knowledge(dataset))
     said = read_annotations(paths.people(dataset))
     if said.rows:

@@ -382,7 +382,7 @@ class Pursuit:
         """Return how probable not sure is in the leading class and in its rival, and this rival.
 
         None if the rates are too alike to tell why, or tell the contrary: what the answer did to
-        the two is also due to the number of answers (`AnswerTable`, tempering).
+        the two is also due to the number of answers (`AnswerTable`, calibration).
         """
         table = self.classifier.exact
         if answer != NOT_SURE or self.words or table is None:
@@ -421,7 +421,6 @@ class Pursuit:
         return replace(view, known=answers)
 
     def _class_numbers(self, classes: Any) -> list[int]:
-        """Return the numbers of classes, given by label or by name, in the order of the model."""
         if isinstance(classes, str | Mapping) or not hasattr(classes, "__iter__"):
             raise InputError(f"classes is {classes!r}; expected a list of classes of the model")
         numbers = set()

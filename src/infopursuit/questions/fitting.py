@@ -1,4 +1,4 @@
-"""A pursuit of any source of questions: choose them, count the answers, temper the evidence."""
+"""A pursuit of any source of questions: choose them, count the answers, calibrate the evidence."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import numpy as np
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.conformity import KEPT, Conformity
 from infopursuit.pursuit.naive_bayes.fit import (
-    ASSUMED_TEMPERING,
+    ASSUMED_CALIBRATION,
     FEW_HELD_OUT,
     FEWEST_OF_A_CLASS,
     FOLDS,
     HELD_OUT,
     HeldOut,
     calibration_images,
-    fit_tempering,
-    spread_by,
-    tempering_of_one,
+    calibration_of_one,
+    expected_ratio,
+    fit_calibration,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
@@ -33,7 +33,7 @@ from infopursuit.questions.constraints import QuestionConstraints, Rates
 from infopursuit.questions.pursuits import Fitted, PursuitMethod, Split
 from infopursuit.questions.source import Questions, QuestionSource
 
-# Tempering looks at this many questions at most.
+# Calibration looks at this many questions at most.
 BUDGET = 128
 # How far words explain the answers is measured on the FIRST questions to this many rows.
 SHOWN, FIRST = 1024, 10
@@ -44,7 +44,7 @@ FEWEST_FITTED = 1000
 
 @dataclass(frozen=True)
 class NaiveBayesPursuit(PursuitMethod):
-    """Naive Bayes: count the answers of each class, and temper the evidence on held-out rows.
+    """Naive Bayes: count the answers of each class, and calibrate the evidence on held-out rows.
 
     Attributes:
         rates: `counted`, of `subclasses`, or `auto` for the better ones.
@@ -61,7 +61,7 @@ class NaiveBayesPursuit(PursuitMethod):
         seed: int,
         stop: StoppingRule = DEFAULT_STOP,
     ) -> Fitted:
-        """Choose the questions, count their answers, and temper the evidence on held-out rows."""
+        """Choose the questions, count the answers, calibrate the evidence on held-out rows."""
         train, held_out, classes = split.train, split.held_out, split.train.classes
         source, rates, crossed, chosen = best_candidate(
             source, self.rates, constraints, train, seed
@@ -92,13 +92,13 @@ class NaiveBayesPursuit(PursuitMethod):
                     stacklevel=4,
                 )
         predicted = [each for each in predicted if each.answers.shape[1]]
-        spread = spread_by(train.total / len(classes))
-        tempering = ASSUMED_TEMPERING._replace(spread=spread)
+        ratio = expected_ratio(train.total / len(classes))
+        calibration = ASSUMED_CALIBRATION._replace(temperature_ratio=ratio)
         if split.facts["images"] == len(classes) and (found := source.scatter(train)) is not None:
-            tempering = tempering_of_one(found)
+            calibration = calibration_of_one(found)
         if predicted:
-            tempering, _ = fit_tempering(predicted, BUDGET, spread)
-        table, names = tempering.of(table), tuple(str(each) for each in classes)
+            calibration, _ = fit_calibration(predicted, BUDGET, ratio)
+        table, names = calibration.of(table), tuple(str(each) for each in classes)
         pursuit = Pursuit(
             tuple(questions.queries),
             names,
@@ -161,13 +161,13 @@ def best_candidate(
     if len(options) == len(variants) == 1:
         facts = {"rates": options[0]} if rates == "auto" and len(source.rates) > 1 else {}
         return Candidate(variants[0], options[0], None, facts)
-    spread = spread_by(train.total / len(train.classes))
+    ratio = expected_ratio(train.total / len(train.classes))
     losses: dict[str, float] = {}
 
     def evaluate(variant: QuestionSource, rates: str) -> tuple[float, Candidate]:
         crossed = _crossed(variant, rates, constraints, train, seed)
         told = [each for each in crossed if each.answers.shape[1]]
-        loss = fit_tempering(told, BUDGET, spread)[1] if told else math.inf
+        loss = fit_calibration(told, BUDGET, ratio)[1] if told else math.inf
         losses[" ".join([rates, variant.facts([]).get("gaps", "")]).rstrip()] = loss
         return loss, Candidate(variant, rates, crossed, {"rates": rates, "log_losses": losses})
 
@@ -198,7 +198,6 @@ def _crossed(
 
 
 def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> InformationGain:
-    """Return the querier with untempered rates, of classes or their subclasses."""
     querier = questions.querier(data.table(questions.rule))
     if rates == "counted" or not len(questions.queries):
         return querier

@@ -68,7 +68,7 @@ class Asked(NamedTuple):
     """Questions to n images, which were chosen on others.
 
     Attributes:
-        querier: with the untempered rates of the other images.
+        querier: with the uncalibrated rates of the other images.
         answers: of the images to all k questions.
         labels: their classes 0..c-1.
         fitting: which questions are true of which class; none if nothing is known.
@@ -86,17 +86,19 @@ class Knowledge:
 
     Attributes:
         given: (c, u) values, a `KnowledgeTable`, its file, or `clip` to let the CLIP draft it.
-        leakage: what information counts that the words of a question do not explain, from 0 to 1.
-            Less makes explanations easier to follow, for some accuracy.
+        unexplained_weight: what information counts that the words of a question do not explain,
+            from 0 to 1. Less makes explanations easier to follow, for some accuracy.
     """
 
     given: Any
-    leakage: float = 1.0
+    unexplained_weight: float = 1.0
 
     def __post_init__(self) -> None:
-        check_share("leakage", self.leakage)
-        if self.drafted and self.leakage != 1:
-            raise InputError(f"leakage is {self.leakage}; expected 1: fit chooses it for a draft")
+        weight = self.unexplained_weight
+        check_share("unexplained_weight", weight)
+        if self.drafted and weight != 1:
+            expected = "expected 1: fit chooses it for a draft"
+            raise InputError(f"unexplained_weight is {weight}; {expected}")
 
     @classmethod
     def of(cls, knowledge: Any) -> Knowledge | None:

@@ -51,7 +51,7 @@ class Fitted:
     """A fitted pursuit.
 
     Attributes:
-        pursuit: with tempered evidence.
+        pursuit: with calibrated evidence.
         facts: for the provenance: how many rows there were, and what tells them from others.
         knowledge: what was known of classes and questions; None if nothing was.
     """

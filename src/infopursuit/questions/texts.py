@@ -97,7 +97,7 @@ class TextSource(QuestionSource):
         """Return what is known of the classes, read or drafted by the CLIP; None for nothing."""
         if self.knowledge is None or self._known is not None:
             return self._known
-        table, leakage = self.knowledge.given, self.knowledge.leakage
+        table, weight = self.knowledge.given, self.knowledge.unexplained_weight
         if self.knowledge.drafted:  # a draft is of these images
             from infopursuit.questions.draft import drafted_knowledge
 
@@ -107,7 +107,7 @@ class TextSource(QuestionSource):
             table = np.asarray(table, dtype=np.float32)  # of a text that people added: nothing
             missing = max(len(self.texts.texts) - table.shape[-1], 0)
             table = np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
-        weights = OBEYED._replace(beyond=leakage)
+        weights = OBEYED._replace(beyond=weight)
         self._known = ClassKnowledge(table, data.classes, self.texts.texts, weights)
         if self._known.coverage is not None:
             logger.info("%s", self._known.coverage)

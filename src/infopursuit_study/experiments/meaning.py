@@ -58,7 +58,7 @@ class Row(NamedTuple):
     """How a model of the tables is fitted; `known` says who wrote its knowledge table."""
 
     known: str | None = None
-    leakage: float = 1.0
+    unexplained_weight: float = 1.0
 
 
 ROOT = Path(__file__).parents[3]
@@ -79,7 +79,7 @@ ROWS = {
     "five_valued": Row(),
     "five_valued, T by CLIP": Row(BY_CLIP),
     "five_valued, T": Row(WRITTEN),
-    "five_valued, T, leakage 0.35": Row(WRITTEN, 0.35),
+    "five_valued, T, unexplained 0.35": Row(WRITTEN, 0.35),
 }
 N_QUERIES, HELD_OUT, FOLDS = 128, 0.1, 5
 
@@ -161,7 +161,7 @@ def fitted(
         for images in hold_out(task.train, HELD_OUT, seed)
     )
     knowledge = task.knowledge if row.known == WRITTEN else row.known
-    known = None if knowledge is None else Knowledge(knowledge, row.leakage)
+    known = None if knowledge is None else Knowledge(knowledge, row.unexplained_weight)
     model = InformationPursuitClassifier(
         task.texts,
         task.embeddings,

@@ -62,14 +62,14 @@ class PursuitPeer(TextPeer):
 
     @property
     def classifier(self) -> Classifier:
-        """That of `pursuit_`; naive Bayes without spread, so that evidence adds up to scores.
+        """That of `pursuit_`; naive Bayes at one temperature, so that evidence adds up to scores.
 
         The most probable class is the same.
         """
         classifier = self.pursuit_.classifier
         if classifier.table is None:
             return classifier
-        return NaiveBayes(replace(classifier.table, spread=1.0))
+        return NaiveBayes(replace(classifier.table, temperature_ratio=1.0))
 
     def for_tuning(self: Model, count: int) -> Model:
         """Return itself: more questions cost little."""
@@ -120,13 +120,13 @@ class PursuitPeer(TextPeer):
         table = self.table
         values = torch.zeros(len(X), len(columns), len(self.classes_), dtype=torch.float64)
         evidence = table.log_likelihood_of(columns[places], answers[rows, columns[places]])
-        wear = table.divisor(asked.sum(dim=1, keepdim=True).double())
-        values[rows, places] = evidence.double() / wear[rows]
+        divisor = table.divisor(asked.sum(dim=1, keepdim=True).double())
+        values[rows, places] = evidence.double() / divisor[rows]
         return Contributions(
             self.classes_,
             tuple(self.pursuit_.queries[column] for column in columns.tolist()),
             values.transpose(1, 2).numpy(),
-            (table.log_prior.double() / wear**table.prior_wear).numpy(),
+            (table.log_prior.double() / divisor**table.prior_exponent).numpy(),
             asked[:, columns].bool().numpy(),
             (asked[:, columns].bool() & (answers[:, columns] > NOT_SURE)).numpy(),
         )

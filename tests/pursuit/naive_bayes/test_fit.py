@@ -1,4 +1,4 @@
-"""Fitting naive Bayes: rates against loops, and the tempering against a search."""
+"""Fitting naive Bayes: rates against loops, and the calibration against a search."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from infopursuit.pursuit.answers.rules import (
 from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
 from infopursuit.pursuit.naive_bayes import fit
 from infopursuit.pursuit.naive_bayes.fit import (
+    Calibration,
     HeldOut,
-    Tempering,
+    expected_ratio,
+    fit_calibration,
     fit_table,
-    fit_tempering,
-    spread_by,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.stopping import StoppingRule
@@ -100,24 +100,25 @@ def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
 
 
 def loss_slowly(
-    choice: Tempering,
+    choice: Calibration,
     of: AnswerTable,
     answers: Tensor,
     orders: list[list[int]],
     labels: Tensor,
     weights: Tensor,
 ) -> float:
-    """Mean cross-entropy of roll-outs in these orders with a table tempered like this.
+    """Mean cross-entropy of roll-outs in these orders with a table calibrated like this.
 
     Half of it is a mean over t = 1, 2, 3, 4, 5, half at the first t at which a class is as probable
-    as the stopping rule asks for, with the tempering that is assumed.
+    as the stopping rule asks for, with the calibration that is assumed.
     """
     total = 0.0
-    assumed_tempering = fit.ASSUMED_TEMPERING._replace(spread=choice.spread)
+    ratio = choice.temperature_ratio
+    assumed_calibration = fit.ASSUMED_CALIBRATION._replace(temperature_ratio=ratio)
     for given, order, label, weight in zip(answers, orders, labels, weights, strict=True):
         posteriors = textbook.posteriors(choice.of(of), given, order)
         losses = [-math.log(each[int(label)]) for each in posteriors[1:]]
-        assumed = textbook.posteriors(assumed_tempering.of(of), given, order)
+        assumed = textbook.posteriors(assumed_calibration.of(of), given, order)
         sure = [max(each) >= SURE for each in assumed[1:]]
         stop = sure.index(True) if any(sure) else 4
         total += float(weight) * (sum(losses) / 5 + losses[stop]) / 2
@@ -133,9 +134,9 @@ def by_prior(of: AnswerTable, labels: Tensor, weights: Tensor) -> Tensor:
 
 
 @pytest.mark.parametrize("levels", [2, 3])
-@pytest.mark.parametrize(("weighted", "spread"), [(False, 1.0), (True, 1.0), (False, 1.7)])
-def test_the_tempering_is_that_of_the_least_cross_entropy(
-    levels: int, weighted: bool, spread: float, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("weighted", "ratio"), [(False, 1.0), (True, 1.0), (False, 1.7)])
+def test_the_calibration_is_that_of_the_least_cross_entropy(
+    levels: int, weighted: bool, ratio: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fit, "images_at_once", lambda budget, classes: 8)
     of = replace(textbook.table(levels), independent_answers=math.inf)
@@ -146,29 +147,29 @@ def test_the_tempering_is_that_of_the_least_cross_entropy(
     monkeypatch.setattr(fit, "DEFAULT_STOP", StoppingRule(SURE))
     monkeypatch.setattr(fit, "EVIDENCE_WEIGHTS", (1.0, 0.6))
     weights = torch.linspace(0.1, 1.2, 20) if weighted else torch.ones(20)
-    grid = product(fit.INDEPENDENT_ANSWERS[::2], (1.0, 0.6), fit.GROWTHS, [spread])
-    choices = list(starmap(Tempering, grid))
-    choices += [choice._replace(prior_wear=1.0) for choice in choices]
+    grid = product(fit.INDEPENDENT_ANSWERS[::2], (1.0, 0.6), fit.GROWTHS, [ratio])
+    choices = list(starmap(Calibration, grid))
+    choices += [choice._replace(prior_exponent=1.0) for choice in choices]
     parts = [slice(12), slice(12, None)]
     held_out = [
         HeldOut(InformationGain(of), answers[part], labels[part], weights[part].double())
         for part in parts
     ]
-    tempering, loss = fit_tempering(held_out, 5, spread)
+    calibration, loss = fit_calibration(held_out, 5, ratio)
     weights = torch.cat([by_prior(of, labels[part], weights[part]) for part in parts])
     orders = [textbook.asked(of, given, 5) for given in answers]
     found, *expected = (
         loss_slowly(choice, of, answers, orders, labels, weights)
-        for choice in (tempering, *choices)
+        for choice in (calibration, *choices)
     )
-    assert tempering.spread == spread
+    assert calibration.temperature_ratio == ratio
     assert loss == pytest.approx(found, abs=2e-3)
     assert loss <= min(expected) + 2e-3
 
 
-def test_temperings_are_the_further_apart_the_fewer_images_a_class_has() -> None:
-    assert [spread_by(count) for count in (4.0, 9.0, 16.0)] == pytest.approx([1.6, 1.4, 1.3])
-    assert spread_by(1e-3) == spread_by(1.0), "weights may be small"
+def test_calibrations_are_the_further_apart_the_fewer_images_a_class_has() -> None:
+    assert [expected_ratio(count) for count in (4.0, 9.0, 16.0)] == pytest.approx([1.6, 1.4, 1.3])
+    assert expected_ratio(1e-3) == expected_ratio(1.0), "weights may be small"
 
 
 def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:
@@ -183,6 +184,6 @@ def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() 
         likelihood = torch.stack([1 - rates, rates]).unsqueeze(1).expand(2, 10, 2)
         of = AnswerTable(likelihood.log(), torch.full((2,), math.log(0.5)))
         held_out = HeldOut(InformationGain(of), answers.contiguous(), labels, None)
-        found.append(float(fit_tempering([held_out], 10)[0].divisors(torch.tensor([10]))))
+        found.append(float(fit_calibration([held_out], 10)[0].divisors(torch.tensor([10]))))
     assert found[0] > 6
     assert found[1] == pytest.approx(1, abs=0.15)

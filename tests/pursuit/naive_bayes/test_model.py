@@ -59,13 +59,13 @@ def test_gains_are_those_of_the_definition_and_redundant_ones_come_last(levels: 
 
 
 @LEVELS
-@pytest.mark.parametrize("spread", [1.0, 1.7])
-@pytest.mark.parametrize(("weight", "wear"), [(1.0, 0.0), (0.5, 0.5), (1.3, 1.0)])
+@pytest.mark.parametrize("ratio", [1.0, 1.7])
+@pytest.mark.parametrize(("weight", "exponent"), [(1.0, 0.0), (0.5, 0.5), (1.3, 1.0)])
 def test_roll_outs_are_those_of_the_definition(
-    levels: int, weight: float, wear: float, spread: float
+    levels: int, weight: float, exponent: float, ratio: float
 ) -> None:
-    of = replace(textbook.table(levels), evidence_weight=weight, spread=spread, prior_wear=wear)
-    of = replace(of, growth=weight)
+    of = replace(textbook.table(levels), evidence_weight=weight, growth=weight)
+    of = replace(of, temperature_ratio=ratio, prior_exponent=exponent)
     answers = textbook.answers(levels, count=12)
     found = roll_out(InformationGain(of), NaiveBayes(of), answers, 6)
     for image in range(12):

@@ -33,19 +33,19 @@ def posterior(
     asked: int | None = None,
     counts: float = 1.0,
     growth: float = 1.0,
-    spread: float = 1.0,
-    wear: float = 0.0,
+    ratio: float = 1.0,
+    exponent: float = 0.0,
 ) -> list[float]:
-    """Return the posterior after the answers heard, tempered for `asked` questions."""
+    """Return the posterior after the answers heard, calibrated for `asked` questions."""
     count = len(heard) if asked is None else asked
     if not count:
         return of.log_prior.softmax(dim=0).tolist()
     both = []
-    for times in (1 / spread, spread):
+    for times in (1 / ratio, ratio):
         divisor = (1 + count / worth) ** growth / counts * times
         logits = []
         for label, log_prior in enumerate(of.log_prior.tolist()):
-            total = log_prior / divisor**wear
+            total = log_prior / divisor**exponent
             for query, answer in heard.items():
                 level = round(answer * (of.levels - 1))
                 total += float(of.log_likelihood[level, query, label]) / divisor
@@ -72,7 +72,7 @@ def gain(of: AnswerTable, heard: dict[int, float], query: int) -> float:
 
 
 def asked(of: AnswerTable, given: Tensor, budget: int) -> list[int]:
-    """The queries asked of an image with these answers (k,); they do not depend on tempering."""
+    """The queries asked of an image with these answers (k,); they do not depend on calibration."""
     heard: dict[int, float] = {}
     for _ in range(budget):
         left = [query for query in range(len(given)) if query not in heard]
@@ -83,10 +83,11 @@ def asked(of: AnswerTable, given: Tensor, budget: int) -> list[int]:
 
 def posteriors(of: AnswerTable, given: Tensor, order: list[int]) -> list[list[float]]:
     """The posterior of an image with these answers (k,) before and after each query."""
-    tempering = {"worth": of.independent_answers, "counts": of.evidence_weight}
-    tempering |= {"growth": of.growth, "spread": of.spread, "wear": of.prior_wear}
+    calibration = {"worth": of.independent_answers, "counts": of.evidence_weight}
+    calibration |= {"growth": of.growth, "ratio": of.temperature_ratio}
+    calibration["exponent"] = of.prior_exponent
     heard = [{query: float(given[query]) for query in order[:t]} for t in range(len(order) + 1)]
-    return [posterior(of, each, **tempering) for each in heard]
+    return [posterior(of, each, **calibration) for each in heard]
 
 
 def pursue(of: AnswerTable, given: Tensor, budget: int) -> tuple[list[int], list[list[float]]]:

@@ -57,7 +57,7 @@ def test_as_defined(levels: int) -> None:
         shares = [sum(s for (_, v), s in of_words.items() if v == value) for value in VALUES]
         entropy = -sum(share * math.log(share) for share in shares if share)
         assert found.words[query] == pytest.approx(entropy, abs=1e-6)
-    assert (found.leakage > -1e-9).all()
+    assert (found.unexplained > -1e-9).all()
     assert (found.of_words <= found.words + 1e-9).all()
 
 

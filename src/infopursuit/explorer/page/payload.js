@@ -6,8 +6,8 @@
  * @typedef {{probability: number | null, max_queries: number | null, entropy: number | null,
  *   stability: number | null}} Stop  what is null plays no part
  * @typedef {{of: Uint16Array | null, logLikelihood: Float32Array, logPrior: Float32Array,
- *   independentAnswers: number, evidenceWeight: number, growth: number, spread: number,
- *   priorWear: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number,
+ *   independentAnswers: number, evidenceWeight: number, growth: number, temperatureRatio: number,
+ *   priorExponent: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number,
  *   costs: number[] | null}} Table  of shape (s), (levels, k, s), (s), -, -, -, -, -, (k); `of`: the
  *   class of each subclass, null if the classes have none
  * @typedef {{pairs: Uint16Array}} PutOff  (p, 3): a question that was asked, one that is not asked
@@ -157,8 +157,8 @@ function tableOf(raw, { words, answers }, k, c) {
     independentAnswers: raw.independent_answers ?? Infinity,
     evidenceWeight: raw.evidence_weight,
     growth: raw.growth,
-    spread: raw.spread,
-    priorWear: raw.prior_wear,
+    temperatureRatio: raw.temperature_ratio,
+    priorExponent: raw.prior_exponent,
     worth: raw.worth === null ? null : floatsOf(raw.worth),
     putOff: raw.put_off && { pairs: numbersOf(raw.put_off.pairs) },
     rounding: raw.rounding,

@@ -212,16 +212,17 @@ export class NaiveBayes {
 
   /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} (c) */
   posterior(evidence, asked) {
-    const { independentAnswers, evidenceWeight, growth, spread, priorWear } = this.table;
+    const { independentAnswers, evidenceWeight, growth, temperatureRatio: ratio } = this.table;
+    const power = this.table.priorExponent;
     const { logPrior } = this;
     if (!asked) return this.pooled(softmax(evidence));
     const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
     /** @param {number} by */
     const divided = (by) =>
-      softmax(evidence.map((all, z) => logPrior[z] / by ** priorWear + (all - logPrior[z]) / by));
-    const sharp = divided(divisor / spread);
-    if (spread === 1) return this.pooled(sharp);
-    const flat = divided(divisor * spread);
+      softmax(evidence.map((all, z) => logPrior[z] / by ** power + (all - logPrior[z]) / by));
+    const sharp = divided(divisor / ratio);
+    if (ratio === 1) return this.pooled(sharp);
+    const flat = divided(divisor * ratio);
     return this.pooled(sharp.map((each, z) => (each + flat[z]) / 2));
   }
 

@@ -5,7 +5,7 @@ With T the knowledge of a query, the information of its answer A about the class
     I(A; Y) = I(A; T(Y)) + I(A; Y | T(Y))
 
 The first is explained: the answer separates classes of which the words are true from those of which
-they are not. The second is leakage: it separates classes of which the words say the same.
+they are not. The second is unexplained: it separates classes of which the words say the same.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Information(NamedTuple):
         return np.where(some, self.of_words / np.where(some, self.of_class, 1), 1).clip(max=1)
 
     @property
-    def leakage(self) -> Float[np.ndarray, " k"]:
+    def unexplained(self) -> Float[np.ndarray, " k"]:
         """I(A; Y | T(Y)), of the class beyond what the words say."""
         return self.of_class - self.of_words
 

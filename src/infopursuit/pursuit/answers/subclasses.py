@@ -53,7 +53,7 @@ class SubclassTable(AnswerTable):
 
     @property
     def marginal(self) -> AnswerTable:
-        """How probable each answer is in each class before any other answer, untempered."""
+        """How probable each answer is in each class before any other answer, uncalibrated."""
         joint = self.log_likelihood + self.log_prior
         prior = self.pooled(self.log_prior)
         return AnswerTable(self.pooled(joint) - prior, prior.log_softmax(dim=0))
@@ -76,7 +76,7 @@ class SubclassTable(AnswerTable):
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
-        """Return what is expected of rates, tempering and classes."""
+        """Return what is expected of rates, calibration and classes."""
         of = tensors["of"]
         expected = super().shapes(sizes._replace(c=of.numel()), tensors)
         return {**expected, "of": Expected((of.numel(),), torch.long, least=0, most=sizes.c - 1)}

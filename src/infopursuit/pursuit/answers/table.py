@@ -42,14 +42,14 @@ class AnswerTable:
         independent_answers: m. Answers are not quite independent given the class, so their sum is
             too sure of itself, the more so the more were asked. The logits are the sum divided by
             (1 + t / m)^p / s after t answers; the most probable class stays the same. Before any
-            answer the posterior is the prior, whatever the tempering.
+            answer the posterior is the prior, whatever the calibration.
         evidence_weight: s, what each answer counts: less than 1 if the rates are of few images.
         growth: p. With 1, all answers are correlated alike, and infinitely many are worth m
             independent ones; with less, further answers add more.
-        spread: r. How much answers are worth differs between images: the posterior is the mean of
-            two, with the evidence divided by r times less and by r times more.
-        prior_wear: q. The log-prior is divided by what the evidence is divided by, to the power q:
-            it stays whole with 0, and counts as little as an answer with 1.
+        temperature_ratio: r. How much answers are worth differs between images: the posterior is
+            the mean of two, with the evidence divided by r times less and by r times more.
+        prior_exponent: q. The log-prior is divided by what the evidence is divided by, to the power
+            q: it stays whole with 0, and counts as little as an answer with 1.
     """
 
     classifier: ClassVar[str] = "naive_bayes"
@@ -58,8 +58,8 @@ class AnswerTable:
     independent_answers: float = torch.inf
     evidence_weight: float = 1.0
     growth: float = 1.0
-    spread: float = 1.0
-    prior_wear: float = 0.0
+    temperature_ratio: float = 1.0
+    prior_exponent: float = 0.0
 
     @property
     def levels(self) -> int:
@@ -120,7 +120,7 @@ class AnswerTable:
         correction = exact - self.log_likelihood[level[rows, queries], queries]
         return total.index_add(0, rows, correction.to(total.dtype))
 
-    def tempered(
+    def calibrated(
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
         """Return the logits from the evidence of `asked` answers; before any, the log-prior."""
@@ -128,15 +128,15 @@ class AnswerTable:
             return evidence
         divisor = self.divisor(asked)
         logits = self.logits(evidence, divisor)
-        if self.spread != 1:
-            both = [divisor / self.spread, divisor * self.spread]
+        if self.temperature_ratio != 1:
+            both = [divisor / self.temperature_ratio, divisor * self.temperature_ratio]
             both = [self.logits(evidence, each).log_softmax(dim=-1) for each in both]
             logits = torch.logaddexp(*both) - math.log(2)
         return logits if isinstance(asked, int) else torch.where(asked > 0, logits, evidence)
 
     def logits(self, evidence: Float[Tensor, "b c"], divisor: Any) -> Float[Tensor, "b c"]:
         """Return the logits if the evidence of the answers is divided by `divisor`."""
-        prior = self.log_prior / divisor**self.prior_wear
+        prior = self.log_prior / divisor**self.prior_exponent
         return prior + (evidence - self.log_prior) / divisor
 
     def divisor(self, asked: Tensor | float | int) -> Any:
@@ -164,17 +164,17 @@ class AnswerTable:
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
-        """Return what is expected of rates and tempering."""
+        """Return what is expected of rates and calibration."""
         number = Expected((), torch.float64, optional=True, above=0)
         return {
             "log_likelihood": Expected((sizes.levels, sizes.k, sizes.c)),
             "log_prior": Expected((sizes.c,)),
-            # Without tempering, infinitely many answers are independent.
+            # Without calibration, infinitely many answers are independent.
             "independent_answers": number._replace(optional=False, infinite=True),
             "evidence_weight": number,
             "growth": number,
-            "spread": number,
-            "prior_wear": number._replace(above=-math.inf, least=0, most=1),
+            "temperature_ratio": number,
+            "prior_exponent": number._replace(above=-math.inf, least=0, most=1),
         }
 
     def tensors(self) -> dict[str, Tensor]:
@@ -185,22 +185,21 @@ class AnswerTable:
             "independent_answers": torch.tensor(self.independent_answers, dtype=torch.float64),
             "evidence_weight": torch.tensor(self.evidence_weight, dtype=torch.float64),
             "growth": torch.tensor(self.growth, dtype=torch.float64),
-            "spread": torch.tensor(self.spread, dtype=torch.float64),
-            "prior_wear": torch.tensor(self.prior_wear, dtype=torch.float64),
+            "temperature_ratio": torch.tensor(self.temperature_ratio, dtype=torch.float64),
+            "prior_exponent": torch.tensor(self.prior_exponent, dtype=torch.float64),
         }
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> AnswerTable:
         """Return the table that `tensors` gave."""
-        # Models of before 0.2 have the first alone.
-        tempering = (
+        calibration = (
             float(tensors["independent_answers"]),
             float(tensors.get("evidence_weight", 1.0)),
             float(tensors.get("growth", 1.0)),
-            float(tensors.get("spread", 1.0)),
-            float(tensors.get("prior_wear", 1.0)),
+            float(tensors.get("temperature_ratio", 1.0)),
+            float(tensors.get("prior_exponent", 1.0)),
         )
-        return cls(tensors["log_likelihood"], tensors["log_prior"], *tempering)
+        return cls(tensors["log_likelihood"], tensors["log_prior"], *calibration)
 
 
 class Counts(NamedTuple):
@@ -252,7 +251,7 @@ class Counts(NamedTuple):
         return self._asdict()
 
     def table(self, like: AnswerTable | None = None) -> AnswerTable:
-        """Return the rates, with the tempering of another table."""
+        """Return the rates, with the calibration of another table."""
         rates = self.yes / self.answered
         table = AnswerTable(
             answer_probabilities(rates).log().float(),

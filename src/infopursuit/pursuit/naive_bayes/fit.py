@@ -1,7 +1,7 @@
-"""Fitting naive Bayes: counted rates, and tempering.
+"""Fitting naive Bayes: counted rates, and calibration.
 
 Counted rates take no updates, only one pass over the training images. The numbers that are
-left, how much evidence counts after how many answers (`Tempering`), come from images held out; if
+left, how much evidence counts after how many answers (`Calibration`), come from images held out; if
 these are few, also from fits on three quarters of the others, each of which predicts the fourth.
 """
 
@@ -37,24 +37,24 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders, images_at_once
 from infopursuit.pursuit.stopping import DEFAULT_STOP
 
-# What tempering is chosen from: m, s, p and q of `AnswerTable`.
+# What calibration is chosen from: m, s, p and q of `AnswerTable`.
 INDEPENDENT_ANSWERS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0, torch.inf)
 EVIDENCE_WEIGHTS = tuple(share / 20 for share in range(32, 4, -1))
 GROWTHS = (1.0, 0.75, 0.5)
-PRIOR_WEARS = (0.0, 0.5, 1.0)
+PRIOR_EXPONENTS = (0.0, 0.5, 1.0)
 # Divisors of evidence for which the cross-entropy is computed, and in between a line is drawn.
 LEAST_DIVISOR, MOST_DIVISOR, DIVISORS = 0.5, 64.0, 48
-# Log-priors that differ by less are even: how much the prior wears does not matter.
+# Log-priors that differ by less are even: how much of the prior is kept does not matter.
 UNEVEN = 0.1
-# Few images say little: the tempering that is assumed without any counts like this many.
+# Few images say little: the calibration that is assumed without any counts like this many.
 ASSUMED_IMAGES = 8.0
 # The share of the loss that is of the answers at the stop.
 AT_STOP = 0.5
 # Of one image a class: the weight of evidence in units of the scatter of scores, and its range.
 WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 0.9
-# The spread of the tempering is 1 plus SPREAD over the root of the images of a class; it is
-# SPREAD_OF_ONE if each class has one.
-SPREAD, SPREAD_OF_ONE = 1.2, 1.4
+# The ratio of temperatures is 1 plus RATIO over the root of the images of a class; it is
+# RATIO_OF_ONE if each class has one.
+RATIO, RATIO_OF_ONE = 1.2, 1.4
 # If fewer different images are held out, those learned from are predicted, too: each of this many
 # parts by a fit on the others; classes need this many images for that.
 FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 2
@@ -83,7 +83,7 @@ def fit_table(
     weights: Float[Tensor, " n"] | None = None,
     moments: ClassMoments | None = None,
 ) -> AnswerTable:
-    """Return the rates of each answer in each class, untempered.
+    """Return the rates of each answer in each class, uncalibrated.
 
     Args:
         rule: how images answer.
@@ -217,17 +217,17 @@ def calibration_images(budget: int, classes: int) -> int:
     return min(HELD_OUT, max(FEWEST_HELD_OUT, CALIBRATION_POSTERIORS // (budget * classes)))
 
 
-class Tempering(NamedTuple):
+class Calibration(NamedTuple):
     """How much evidence counts after t answers, by the numbers of that name in `AnswerTable`."""
 
     independent_answers: float
     evidence_weight: float
     growth: float = 1.0
-    spread: float = 1.0
-    prior_wear: float = 0.0
+    temperature_ratio: float = 1.0
+    prior_exponent: float = 0.0
 
     def of(self, table: AnswerTable) -> AnswerTable:
-        """Return a table with this tempering."""
+        """Return a table with this calibration."""
         return replace(table, **self._asdict())
 
     def divisors(self, lengths: Int[Tensor, " t"]) -> Float[Tensor, " t"]:
@@ -237,25 +237,25 @@ class Tempering(NamedTuple):
 
 
 # Without images to fit it on (lab/findings.md, "Few images").
-ASSUMED_TEMPERING = Tempering(6.0, 0.7, 0.5)
+ASSUMED_CALIBRATION = Calibration(6.0, 0.7, 0.5)
 
 
-def tempering_of_one(scatter: float) -> Tempering:
-    """Return the tempering to expect of one image for each class, by `score_scatter`.
+def calibration_of_one(scatter: float) -> Calibration:
+    """Return the calibration to expect of one image for each class, by `score_scatter`.
 
     Photos of alike classes get alike scores, and one of each tells the classes apart badly.
     """
     weight = min(max(WEIGHT_BY_SCATTER * scatter, LEAST_WEIGHT), MOST_WEIGHT)
-    return Tempering(16.0, weight, 0.5, SPREAD_OF_ONE)
+    return Calibration(16.0, weight, 0.5, RATIO_OF_ONE)
 
 
-def spread_by(images_of_a_class: float) -> float:
-    """Return the `spread` to expect: rates of few images are right for some, wrong for others."""
-    return 1 + SPREAD / math.sqrt(max(images_of_a_class, 1.0))
+def expected_ratio(images_of_a_class: float) -> float:
+    """Return the ratio to expect: rates of few images are right for some, wrong for others."""
+    return 1 + RATIO / math.sqrt(max(images_of_a_class, 1.0))
 
 
 class HeldOut(NamedTuple):
-    """Held-out images, and the untempered querier that was fitted without them.
+    """Held-out images, and the uncalibrated querier that was fitted without them.
 
     Attributes:
         querier: chooses the queries.
@@ -270,23 +270,23 @@ class HeldOut(NamedTuple):
     weights: Float[Tensor, " n"] | None
 
 
-def fit_tempering(
-    held_out: Sequence[HeldOut], budget: int, spread: float = 1.0
-) -> tuple[Tempering, float]:
-    """Return the tempering with the least cross-entropy, and that, a mean over images.
+def fit_calibration(
+    held_out: Sequence[HeldOut], budget: int, ratio: float = 1.0
+) -> tuple[Calibration, float]:
+    """Return the calibration with the least cross-entropy, and that, a mean over images.
 
-    Half of it is at the stop of the default rule: images stop where they seem sure, so a tempering
-    that is right at every length is too sure there. The other half is a mean over lengths, as
+    Half of it is at the stop of the default rule: images stop where they seem sure, so one that
+    is right at every length is too sure there. The other half is a mean over lengths, as
     another rule may end the questions; short chains count as much as long ones: t = 1, 1.4, 2, 2.8,
-    ..., T. With few images the choice is drawn towards the tempering that is assumed without any.
+    ..., T. With few images the choice is drawn towards the calibration that is assumed without any.
 
     Args:
         held_out: images with the querier that was fitted without them.
         budget: T >= 1 queries are asked, all if there are fewer.
-        spread: of the tempering; it is not fitted, as few images do not tell it.
+        ratio: of the temperatures; it is not fitted, as few images do not tell it.
     """
     ends = math.log(LEAST_DIVISOR), math.log(MOST_DIVISOR)
-    at, apart = torch.linspace(*ends, DIVISORS, dtype=torch.float64), math.log(spread)
+    at, apart = torch.linspace(*ends, DIVISORS, dtype=torch.float64), math.log(ratio)
     beyond = math.ceil(apart / (at[1] - at[0]).item())  # further divisors on both sides
     wider = at[0] + (at[1] - at[0]) * torch.arange(-beyond, DIVISORS + beyond)
     budget = min(budget, *(each.answers.shape[1] for each in held_out))
@@ -294,10 +294,10 @@ def fit_tempering(
     halves = range(2 * budget.bit_length())
     always = torch.tensor(sorted({min(round(2 ** (i / 2)), budget) - 1 for i in halves}))
     share = torch.tensor([*[(1 - AT_STOP) / len(always)] * len(always), AT_STOP]).double()
-    assumed = ASSUMED_TEMPERING.divisors(lengths)
+    assumed = ASSUMED_CALIBRATION.divisors(lengths)
     uneven = any(_uneven(each.querier.table) for each in held_out)
-    wears = PRIOR_WEARS if uneven else PRIOR_WEARS[:1]
-    losses = torch.zeros(len(wears), budget, DIVISORS).double()
+    exponents = PRIOR_EXPONENTS if uneven else PRIOR_EXPONENTS[:1]
+    losses = torch.zeros(len(exponents), budget, DIVISORS).double()
     images = torch.zeros(budget).double()
     for querier, answers, labels, given in held_out:
         weights = torch.ones(len(labels)).double() if given is None else given.double()
@@ -310,7 +310,7 @@ def fit_tempering(
             order = asked_orders(querier, some, budget)
             level = table.level_of(some.gather(1, order))
             prior, said = table.log_prior, table.log_likelihood[level, order].cumsum(dim=1)
-            both = [assumed.float().unsqueeze(1) * each for each in (spread, 1 / spread)]
+            both = [assumed.float().unsqueeze(1) * each for each in (ratio, 1 / ratio)]
             both = [table.pooled(prior + said / each).softmax(dim=2) for each in both]
             both = torch.stack(both).mean(dim=0)
             before = table.pooled(prior).softmax(dim=0).expand(len(some), 1, -1)
@@ -319,10 +319,10 @@ def fit_tempering(
             places = torch.cat([always.expand(len(some), -1), stops.unsqueeze(1)], dim=1)
             chosen = said[torch.arange(len(some)).unsqueeze(1), places].flatten(0, 1)
             of_each, counts = truth.repeat_interleave(len(share)), torch.outer(weight, share)
-            for wear, total in zip(wears, losses, strict=True):
+            for exponent, total in zip(exponents, losses, strict=True):
                 of_one = [
                     functional.cross_entropy(
-                        table.pooled(prior / divisor**wear + chosen / divisor),
+                        table.pooled(prior / divisor**exponent + chosen / divisor),
                         of_each,
                         reduction="none",
                     )
@@ -331,15 +331,15 @@ def fit_tempering(
                 loss = _mean_of_two(wider, torch.stack(of_one, dim=1).double(), at, apart)
                 total.index_add_(0, places.flatten(), counts.flatten().unsqueeze(1) * loss)
             images.index_add_(0, places.flatten(), counts.flatten())
-    grid = product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS, [spread])
-    choices = list(starmap(Tempering, grid))
+    grid = product(INDEPENDENT_ANSWERS, EVIDENCE_WEIGHTS, GROWTHS, [ratio])
+    choices = list(starmap(Calibration, grid))
     divisors = torch.stack([choice.divisors(lengths) for choice in choices])
     loss = torch.stack([_on_lines(at, total, divisors.log()).sum(dim=1) for total in losses])
     loss = loss / images.sum()
     far = (divisors / assumed).log().square() @ images / images.sum()
     best = int((images.sum() * loss + ASSUMED_IMAGES * far).argmin())
-    wear, best = divmod(best, len(choices))
-    return choices[best]._replace(prior_wear=wears[wear]), loss[wear, best].item()
+    exponent, best = divmod(best, len(choices))
+    return choices[best]._replace(prior_exponent=exponents[exponent]), loss[exponent, best].item()
 
 
 def _uneven(table: AnswerTable) -> bool:

@@ -81,12 +81,12 @@ class NaiveBayes:
     def logits(
         self, evidence: Float[Tensor, "b s"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
-        """Return tempered logits of the classes, from evidence of classes or their subclasses.
+        """Return calibrated logits of the classes, from evidence of classes or their subclasses.
 
         They have the table's dtype, and the largest is 0: float32 is precise there.
         """
-        tempered = self.exact_rates.pooled(self.exact_rates.tempered(evidence, asked))
-        return (tempered - tempered.amax(dim=1, keepdim=True)).to(self.rates.log_prior.dtype)
+        calibrated = self.exact_rates.pooled(self.exact_rates.calibrated(evidence, asked))
+        return (calibrated - calibrated.amax(dim=1, keepdim=True)).to(self.rates.log_prior.dtype)
 
     def incremental(self, batch: int) -> _ClassEvidence:
         """Start `batch` empty histories."""

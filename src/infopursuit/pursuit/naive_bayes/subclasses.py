@@ -52,7 +52,7 @@ def fit_subclasses(
     seed: int = 0,
     gaps_tell: bool = True,
 ) -> InformationGain:
-    """Return the querier with a table of subclasses, untempered.
+    """Return the querier with a table of subclasses, uncalibrated.
 
     Args:
         querier: with the counted table.
@@ -174,6 +174,5 @@ def _rates(
 
 
 def _lengths(count: int, longest: int, generator: torch.Generator) -> Int[Tensor, "b 1"]:
-    """Return lengths from 1 to `longest`; their logarithms are spread evenly."""
     drawn = torch.rand(count, 1, generator=generator) * math.log(longest + 1)
     return drawn.exp().long().clamp(1, longest)
