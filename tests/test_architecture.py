@@ -25,7 +25,7 @@ ORDER = [
     "datasets",
     "clip",
     "texts",
-    "queries",
+    "generation",
     "pursuit",
     "questions",
     "estimators",

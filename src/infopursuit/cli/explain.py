@@ -11,14 +11,11 @@ from typing import Any
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.files import check_writable, write_files
 from infopursuit.core.terminal import show
-from infopursuit.datasets.decoding import to_rgb
 from infopursuit.datasets.reading import read_each
 from infopursuit.datasets.samples import Readable
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
-from infopursuit.estimators.provenance import words_run_out
 from infopursuit.estimators.readable import readable, wanted_by
 from infopursuit.pursuit.explanation import Explanation
-from infopursuit.pursuit.known import classes_in_words, known_in_words
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.report.explanations import written
 
@@ -43,6 +40,8 @@ def explain(chosen: argparse.Namespace) -> int:
     model = given(model, chosen)
     if chosen.where and chosen.figures is None and chosen.format != "html":
         chosen.figures = FIGURES
+    from infopursuit.estimators.provenance import words_run_out
+
     if (said := words_run_out(model.provenance_)) is not None:
         logger.info("%s", said)
     explained: list[Explanation] = []
@@ -86,6 +85,8 @@ def stopping_rule(model: PursuitClassifier, chosen: argparse.Namespace) -> Stopp
 
 def given(model: PursuitClassifier, chosen: argparse.Namespace) -> PursuitClassifier:
     """Return the model given what the options say is known, and the classes that are possible."""
+    from infopursuit.pursuit.known import classes_in_words, known_in_words
+
     try:
         if chosen.known:
             model = model.given(known_in_words(model.pursuit_, chosen.known))
@@ -128,6 +129,7 @@ def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -
 def _draw(
     explained: Sequence[Explanation], pictures: Sequence[Any], chosen: argparse.Namespace
 ) -> None:
+    from infopursuit.datasets.decoding import to_rgb
     from infopursuit.report.figures import (
         explanation_png,
         figure_names,

@@ -32,6 +32,7 @@ from infopursuit.datasets.trained_on import KEY, seen
 from infopursuit.estimators.base import PursuitClassifier, load_fitted, rows_of
 from infopursuit.estimators.places import mapper
 from infopursuit.estimators.readable import clip_of, readable, wanted_by
+from infopursuit.explorer.annotating import Annotating, worth_answering
 from infopursuit.explorer.contents import (
     SCORED,
     TEST,
@@ -106,7 +107,6 @@ def surest(pursuit: Pursuit, images: AnsweredImages) -> AnsweredImages:
 def annotate(chosen: argparse.Namespace) -> int:
     """Ask a person about pictures until Ctrl-C; the exit status is 1 if some cannot be read."""
     _check_server_packages("annotate")
-    from infopursuit.explorer.annotating import Annotating, worth_answering
     from infopursuit.explorer.server import Served, bound, run, server
 
     check_writable(chosen.out, "--out")

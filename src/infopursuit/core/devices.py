@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 logger = logging.getLogger(__name__)
 
@@ -14,13 +15,11 @@ def log_where_it_computes(device: str) -> None:
     if device != "cpu" and torch.cuda.is_available():
         logger.info("computes on the GPU %s", torch.cuda.get_device_name())
         return
-    why = "" if device == "cpu" else f" ({_why_no_gpu()})"
+    why = "" if device == "cpu" else f" ({_why_no_gpu(torch)})"
     logger.info("computes on the CPU, threads: %d%s", torch.get_num_threads(), why)
 
 
-def _why_no_gpu() -> str:
-    import torch
-
+def _why_no_gpu(torch: Any) -> str:
     name, version = (
         ("CUDA", torch.version.cuda) if torch.version.cuda else ("ROCm", torch.version.hip)
     )

@@ -260,8 +260,6 @@ def _load(where: str | Path, pinned: HubDataset, wanted: Wanted | None = None) -
         wanted: which of the splits, by their names; of others nothing is fetched. None for the
             two of the pin.
     """
-    import datasets
-
     try:
         files = hub_files(pinned, wanted)
         folder = huggingface_hub.snapshot_download(
@@ -270,7 +268,7 @@ def _load(where: str | Path, pinned: HubDataset, wanted: Wanted | None = None) -
             revision=pinned.revision,
             allow_patterns=hub_patterns(files),
         )
-        splits: Any = datasets.load_dataset(folder, pinned.config, data_files=files)
+        splits: Any = _library().load_dataset(folder, pinned.config, data_files=files)
     except Exception as error:  # the hub's client raises errors of several libraries
         raise InputError(
             f"{where}: cannot load {pinned.hub} at {pinned.revision} ({one_line(str(error))}); "
@@ -322,10 +320,14 @@ def saved_samples(folder: Path) -> Samples:
     return _samples(folder, _find_disk(DiskDataset(disk=str(folder))))
 
 
-def _find_disk(pinned: DiskDataset) -> Found:
-    import datasets
+def _library() -> Any:
+    import datasets  # seconds
 
-    folder = Path(pinned.disk)
+    return datasets
+
+
+def _find_disk(pinned: DiskDataset) -> Found:
+    datasets, folder = _library(), Path(pinned.disk)
     try:
         saved = datasets.load_from_disk(str(folder))
     except Exception as error:  # damaged files raise errors of several libraries
@@ -372,15 +374,13 @@ def _of_datasets(
     stamp: str,
     folders: Sequence[Path],
 ) -> Found:
-    import datasets
-
     image, label = columns
     for data in sets:
         for column in columns:
             if column not in data.column_names:
                 listed = ", ".join(data.column_names)
                 raise InputError(f"{where}: the data set has no column {column!r}; found {listed}")
-    encoded = [data.cast_column(image, datasets.Image(decode=False)) for data in sets]
+    encoded = [data.cast_column(image, _library().Image(decode=False)) for data in sets]
     names = getattr(sets[0].features[label], "names", None)
 
     def stored(image: dict[str, Any] | None) -> bytes | Path | None:

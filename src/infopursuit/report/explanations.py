@@ -9,7 +9,6 @@ from typing import Any
 
 from infopursuit.core.csv_tables import csv_text
 from infopursuit.core.errors import one_line
-from infopursuit.datasets.decoding import thumbnail
 from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, most_probable
 from infopursuit.pursuit.sentences import say
 
@@ -83,6 +82,8 @@ def as_html(
     explained: Sequence[Explanation], rejected: Mapping[str, str], pictures: Sequence[Any] = ()
 ) -> str:
     """Return a page: the photo of each image, if there is one, and its table; files not read."""
+    from infopursuit.datasets.decoding import thumbnail
+
     photos = [
         "" if picture is None else f'<img src="{thumbnail(picture, PHOTO)}" alt="">'
         for picture in pictures or [None] * len(explained)
