@@ -38,7 +38,7 @@ def read_reference_labels(dataset: str, universe: TextTable) -> ReferenceLabels:
                 f"datasets.{dataset}.{of}_reference: none of its texts is in the universe; "
                 "expected some, or params/no_knowledge.csv"
             )
-    return ReferenceLabels(*tables, read_knowledge(paths.knowledge(dataset)))
+    return ReferenceLabels(tables[0], tables[1], read_knowledge(paths.knowledge(dataset)))
 
 
 def read_people(dataset: str) -> Annotations:
