@@ -86,7 +86,7 @@ repro: env ## Run the pipeline; a second time only what has changed.
 # them at every call takes two thirds longer. All that computes is tested then a second time, with
 # the fewest instructions and with two threads: no test may hang on the last bits of a processor.
 SLOW := slow or vllm or cluster
-WITH_SHAPES := $(addprefix tests/,clip datasets estimators keys pursuit study texts)
+WITH_SHAPES := $(addprefix tests/,clip datasets estimators keys pursuit questions study texts)
 WITHOUT := $(addprefix tests/,cli report)
 FEWEST := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Sandybridge \
   OMP_NUM_THREADS=2

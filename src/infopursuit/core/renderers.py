@@ -23,6 +23,8 @@ RENDERERS = {
     "explanation_html": "infopursuit.report.notebook",
     "explanation_text": "infopursuit.report.words",
     "model_html": "infopursuit.report.notebook",
+    "question": "infopursuit.pursuit.sentences",
+    "questions": "infopursuit.pursuit.sentences",
     "say": "infopursuit.pursuit.sentences",
 }
 # A page in a notebook runs its script and may save a file; it sees nothing of the notebook.

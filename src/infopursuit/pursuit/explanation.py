@@ -19,7 +19,6 @@ from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, in_words
 from infopursuit.pursuit.querier import Criterion
 from infopursuit.pursuit.stopping import CERTAIN, Ended
-from infopursuit.texts.asking import question
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,6 +45,11 @@ NAMED = 3
 def say(name: str, /, **parts: object) -> str:
     """Return a sentence (`sentences.py`), looked up by name: what trains depends on none."""
     return renderer("say")(name, **parts)
+
+
+def question(query: str) -> str:
+    """Return a query as it is asked (`sentences.py`), looked up by name, too."""
+    return renderer("question")(query)
 
 
 def answer_value(answer: Any) -> float:

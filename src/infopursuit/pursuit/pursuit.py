@@ -16,6 +16,7 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.numbers import NUMBER
+from infopursuit.core.renderers import renderer
 from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.explanation import (
     DIGITS,
@@ -31,7 +32,6 @@ from infopursuit.pursuit.explanation import question as in_words
 from infopursuit.pursuit.querier import Classifier, Comparison, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
-from infopursuit.texts.asking import questions
 
 # How many questions that were not asked are named next to the one that was.
 RUNNERS_UP = 3
@@ -82,7 +82,7 @@ class Pursuit:
 
     @cached_property
     def _asked(self) -> tuple[str, ...]:
-        return self.wording or questions(self.queries)
+        return self.wording or renderer("questions")(self.queries)
 
     @property
     def noun(self) -> str:

@@ -1,8 +1,11 @@
-"""What explanations say: a table of sentences that the page of the explorer reads, too."""
+"""What explanations say: questions, and sentences, which the explorer's page reads, too."""
 
 from __future__ import annotations
 
 from infopursuit.core.files import packaged_toml
+from infopursuit.texts.asking import question, questions
+
+__all__ = ["SENTENCES", "question", "questions", "say"]
 
 SENTENCES = packaged_toml("infopursuit.pursuit", "sentences.toml")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from infopursuit.core.numbers import NOTHING, Proportion, percent, share, together
-from infopursuit.pursuit.explanation import question
+from infopursuit.texts.asking import question
 from infopursuit_study.run_report.groups import Group
 from infopursuit_study.run_report.methods import WORDS
 

@@ -18,8 +18,8 @@ from markupsafe import Markup
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent, share
-from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, leaders, question
-from infopursuit.pursuit.sentences import say
+from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, leaders
+from infopursuit.pursuit.sentences import question, say
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.figures import Chart, chart_svg
 from infopursuit.report.words import stops_when
