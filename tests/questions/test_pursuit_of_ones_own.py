@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, get_args
 
@@ -18,13 +17,13 @@ from torch import Tensor
 import infopursuit
 from infopursuit import InformationPursuitClassifier, InputError
 from infopursuit.core.files import write_text
-from infopursuit.estimators.methods import build_method, methods
+from infopursuit.estimators.methods import build_method
 from infopursuit.pipeline.params import Params
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.querier import PlainHistories
 from infopursuit.questions.constraints import Rates
-from infopursuit.questions.pursuits import Fitted, PursuitMethod, pursuit_method
+from infopursuit.questions.pursuits import PURSUITS, Fitted, PursuitMethod, pursuit_method
 from tests.planted import planted
 from tests.pursuit.vip.stage_world import params as params
 from tests.stage_scripts import stage
@@ -147,19 +146,16 @@ def test_it_is_a_method_of_the_pipeline(params: Params) -> None:
     assert pursuit_method(model.pursuit) == FixedOrder(3.0)
 
 
-def test_estimators_and_params_take_the_same_words() -> None:
-    """What one refuses, the other does: methods, and rates."""
-    for kind, rates in product([*methods(), "other"], [*get_args(Rates), "other"]):
-        own = {"rates": rates} if kind == "naive_bayes" else {}
-        outcomes = []
-        for take in (
-            lambda: build_method({"method": kind, **own}, {}, "methods.m"),
-            lambda: InformationPursuitClassifier(pursuit=kind, **own).check_before_fit([0]),
-        ):
-            try:
-                take()
-                outcomes.append("taken")
-            except InputError as error:
-                outcomes.append("refused" if "other" in str(error) else str(error))
-        if kind != "variational":  # it has an estimator of its own
-            assert outcomes[0] == outcomes[1], (kind, rates)
+@pytest.mark.parametrize("rates", [*get_args(Rates), "other"])
+@pytest.mark.parametrize("kind", [*PURSUITS, "other"])
+def test_estimators_and_params_take_the_same_words(kind: str, rates: str) -> None:
+    own = {"rates": rates} if kind == "naive_bayes" else {}
+    model = InformationPursuitClassifier(["red"], pursuit=kind, **own)
+    if "other" in (kind, own.get("rates")):
+        with pytest.raises(InputError, match="other"):
+            build_method({"method": kind, **own}, {}, "methods.m")
+        with pytest.raises(InputError, match="other"):
+            model.check_before_fit([0, 1])
+    else:
+        assert build_method({"method": kind, **own}, {}, "methods.m").kind == kind
+        model.check_before_fit([0, 1])
