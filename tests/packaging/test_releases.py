@@ -66,7 +66,7 @@ def test_every_pinned_requirement_has_a_hash(lock: str, least: int) -> None:
         assert hashes and all(re.fullmatch(r" +--hash=sha256:[0-9a-f]{64} *", h) for h in hashes)
 
 
-@pytest.mark.parametrize("name", ["ci.yml", "release.yml"])
+@pytest.mark.parametrize("name", ["ci.yml", "release.yml", "weekly.yml"])
 def test_a_workflow_has_few_rights_and_pins_what_it_uses(name: str) -> None:
     content = workflow(name)
     assert content["permissions"] == {"contents": "read"}
