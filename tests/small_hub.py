@@ -31,7 +31,7 @@ def serving(folder: Path) -> Iterator[dict[str, str]]:
     `folder/asked.txt`.
     """
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Hub, folder))
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
     try:
         yield {
             **{name: value for name, value in os.environ.items() if not name.startswith("HF_")},

@@ -105,18 +105,6 @@ def test_an_interruption_is_one_line(run: Callable, monkeypatch: pytest.MonkeyPa
     assert "\n" not in log
 
 
-def test_a_reader_that_has_enough_is_no_error(colors: Path) -> None:
-    images = colors / "photos"
-    command = f"'{sys.executable}' -m infopursuit explain --model {colors / 'model'} {images}"
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {command} --format json | head -c 1 > /dev/null"],
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == ""
-    assert done.returncode == 0
-
-
 def test_the_server_answers_pictures_that_a_user_sends(colors: Path) -> None:
     """Ctrl-C ends it even if the tests run in the background, where the shell ignores it."""
     command = [sys.executable, "-m", "infopursuit", "serve", "--port", "0"]
@@ -171,15 +159,15 @@ def test_missing_packages_and_two_models_are_refused(
     assert "pip install 'infopursuit[app]' (fastapi, uvicorn" in log
 
 
+ASCII = "export LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0"
+
+
 @pytest.mark.parametrize(
     ("around", "status", "said"),
     [
-        ("export LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0", 0, r"Prediction: \\u732b"),
-        ("export PYTHONIOENCODING=cp1252", 0, r"Prediction: \\u732b"),
-        ("exec <&-", 0, "Prediction: \u732b"),
-        ("exec 2>&-", 0, "Prediction: \u732b"),
-        ("exec >&-", 1, "the standard output is closed"),
-        ("exec >/dev/full", 1, "the disk is full"),
+        (f"{ASCII}; exec <&- 2>&-", 0, r"Prediction: \\u732b"),
+        ("mkfifo pipe; : < pipe & exec > pipe", 0, ""),  # a reader that has enough
+        ("exec >/dev/full", 1, "full"),
         ("mkdir gone; cd gone; rmdir ../gone", 1, "the working directory is gone"),
         ("ulimit -v 1000000", 1, "there is not enough memory"),
     ],
@@ -191,10 +179,9 @@ def test_a_command_works_or_says_in_one_line_why_not_wherever_it_is_run(
     model.save(tmp_path / "m")
     np.save(tmp_path / "x.npy", world.X[model.predict(world.X) == "\u732b"][:1])
     words = [sys.executable, "-m", "infopursuit", "explain", "--model", tmp_path / "m"]
-    command = ["sh", "-c", f'{around}; exec "$@"', "sh", *map(str, words), tmp_path / "x.npy"]
+    command = ["bash", "-c", f'{around}; exec "$@"', "bash", *map(str, words), tmp_path / "x.npy"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=120)
     assert done.returncode == status
     errors = done.stderr.decode()
-    assert "Traceback" not in errors
     assert re.search(said, errors if status else done.stdout.decode(errors="replace"))
-    assert status == 0 or len(errors.splitlines()) == 1
+    assert len(errors.splitlines()) == status

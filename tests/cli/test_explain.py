@@ -30,15 +30,6 @@ def home(colors: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return colors
 
 
-def test_text_is_what_an_explanation_prints(run: Callable, home: Path) -> None:
-    pictures = ["photos/red/0.png", "photos/blue/1.png"]
-    model = infopursuit.load("model")
-    assert isinstance(model, infopursuit.InformationPursuitClassifier)
-    assert run("explain", "--model", "model", *pictures) == (
-        0, "\n".join(map(str, model.explain(pictures))), "",
-    )  # fmt: skip
-
-
 def test_json_holds_everything(run: Callable, home: Path) -> None:
     status, out, _ = run(
         "explain", "--model", "model", "photos", "--format", "json", "--max-queries", 2
@@ -148,7 +139,9 @@ def test_folders_and_patterns_are_searched(tmp_path: Path) -> None:
             image_files(none)
 
 
-def test_out_is_a_new_file_in_a_folder(run: Callable, home: Path, tmp_path: Path) -> None:
+def test_out_is_a_new_file_in_a_folder(
+    run: Callable, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     arguments = ("explain", "--model", "model", "photos/red/0.png")
     out = tmp_path / "out.txt"
     assert run(*arguments, "--out", out)[:2] == (0, "")
@@ -166,6 +159,9 @@ def test_out_is_a_new_file_in_a_folder(run: Callable, home: Path, tmp_path: Path
         assert message in log
         assert "\n" not in log
     assert (tmp_path / "file").read_text() == "mine"
+    monkeypatch.setattr("sys.stdout", None)
+    status, _, log = run(*arguments)
+    assert (status, "closed" in log) == (1, True)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from infopursuit.explorer import payload
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.estimators.conftest import World
 from tests.explorer.made_up import payload_of, read_levels
-from tests.planted import write_folder
+from tests.planted import PHOTO_TEXTS, write_folder
 
 
 @pytest.fixture
@@ -98,7 +98,8 @@ def test_training_images_are_no_test_images(
     run: Callable, home: Path, tiny_clip: Path, world: World
 ) -> None:
     write_folder(home / "photos", 5)
-    fit = "fit", "photos", "--clip", tiny_clip, "--queries", 4, "--out"
+    Path("texts.txt").write_text("\n".join(PHOTO_TEXTS))
+    fit = "fit", "photos", "--texts", "texts.txt", "--clip", tiny_clip, "--queries", 4, "--out"
     log = run(*fit, "model")[2]
     assert "12 images, 3 classes" in log
     assert "accuracy on 3 test images" in log

@@ -47,7 +47,11 @@ def test_bad_images_are_listed_and_the_rest_is_fitted(
     for name in (*(f"bad{number:02}.png" for number in range(24)), NO_UTF_8):
         (tmp_path / "photos" / "red" / name).write_text("no")
     (tmp_path / "photos" / "blue" / "notes.txt").write_text("no picture")
-    command = ("fit", tmp_path / "photos", "--clip", tiny_clip, "--out", tmp_path / "model")
+    (tmp_path / "texts.txt").write_text("\n".join(PHOTO_TEXTS))
+    command = (
+        "fit", tmp_path / "photos", "--texts", tmp_path / "texts.txt", "--clip", tiny_clip,
+        "--queries", 4, "--out", tmp_path / "model",
+    )  # fmt: skip
     status, _, log = run(*command, "--test-fraction", 0)
     assert status == 1
     assert "9 images" in log

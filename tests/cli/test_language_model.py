@@ -13,6 +13,7 @@ import pytest
 
 import infopursuit
 from infopursuit.generation.language_models import Answer
+from infopursuit.texts.vocabulary import visual_vocabulary
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.generation.language_models.test_openai_server import completion, prompt_of, serving
 from tests.generation.recordings import Recording, write_recorded
@@ -46,8 +47,10 @@ def reply(prompt: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_pauses_and_few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = visual_vocabulary()[:220]
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.001)
+    monkeypatch.setattr("infopursuit.estimators.plan.visual_vocabulary", lambda: few)
 
 
 @pytest.fixture

@@ -60,20 +60,6 @@ def universe(path: Path, texts: list[str] = TEXTS, sources: list[list[str]] = SO
     return path / "texts.parquet"
 
 
-def test_the_universe_is_embedded_in_its_order(clip: Clip, tmp_path: Path) -> None:
-    out = tmp_path / "out.parquet"
-    rows = embed_universe(universe(tmp_path), out, clip, how(tmp_path), None, "cpu")
-    assert rows == (5, 5)
-    table = read_table(out, EMBEDDED_TEXTS)
-    assert table.column("text").to_pylist() == TEXTS
-    assert table.column("source").to_pylist() == [",".join(several) for several in SOURCES]
-    matrix = embedding_matrix(table).astype(np.float32)
-    np.testing.assert_allclose(matrix, clip.encode_texts(TEXTS), atol=1e-3)
-    np.testing.assert_allclose(np.linalg.norm(matrix, axis=1), 1, atol=1e-3)
-    assert clip_of(out) == clip.name
-    assert not (tmp_path / "scratch").exists()
-
-
 def test_near_texts_are_dropped_but_never_those_of_dictionaries(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -101,15 +101,6 @@ def large(**towers: dict[str, Any]) -> dict[str, Any]:
 # -- folders ---------------------------------------------------------------------------------
 
 
-def test_the_name_follows_weights_and_configuration(tiny_clip: Path, copy: Path) -> None:
-    name = find_clip_files(tiny_clip).name
-    assert find_clip_files(copy).name == name
-    assert name.startswith("open_clip:")
-    assert name.endswith(":" + hashlib.sha256((tiny_clip / SAFE).read_bytes()).hexdigest()[:12])
-    write_config(copy, MODEL | {"quick_gelu": True})
-    assert find_clip_files(copy).name != name
-
-
 @pytest.mark.parametrize(
     ("spoil", "word"),
     [

@@ -6,12 +6,16 @@ A limit on the size of a file (RLIMIT_FSIZE) stands for a full disk: writes fail
 from __future__ import annotations
 
 import errno
+import resource
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
+from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error
 from infopursuit.core.files import (
     atomic_folder,
@@ -24,50 +28,39 @@ from infopursuit.core.files import (
     write_text,
     write_text_list,
 )
-
-SCRIPT = """
-import resource
-import numpy as np
-import torch
-from infopursuit.core.errors import InputError
-from infopursuit.core.files import write_text_list
 from infopursuit.core.results import ResultFolder
 from infopursuit.core.tables import EMBEDDED_CLASSES, write_table
-from infopursuit.core.csv_tables import write_csv
 from infopursuit_study.evaluation.files import write_json
-from pathlib import Path
-
-noise = np.random.default_rng(0).standard_normal((500, 8)).astype(np.float32)
-texts = [str(each) for each in noise[:, 0]]
-columns = {"label": range(500), "class_name": texts, "embedding": noise}
-resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
-for write in (
-    lambda: write_text_list("a.txt", texts),
-    lambda: write_json("a.json", dict.fromkeys(texts, 0)),
-    lambda: write_csv("a.csv", ["x"] * 8, noise.tolist()),
-    lambda: write_table("a.parquet", EMBEDDED_CLASSES, columns),
-    lambda: ResultFolder(".").write_state("a.pt", {"a": torch.zeros(1000)}),
-):
-    try:
-        write()
-    except InputError as error:
-        print(error)
-"""
-WRITTEN = ["a.txt", "a.json", "a.csv", "a.parquet", "a.pt"]
 
 
-def test_a_full_disk_is_reported_with_the_file_and_keeps_what_was_there(tmp_path: Path) -> None:
-    before = WRITTEN[:-1]
+def test_a_full_disk_is_reported_with_the_file_and_keeps_what_was_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    noise = np.random.default_rng(0).standard_normal((500, 8)).astype(np.float32)
+    texts = [str(each) for each in noise[:, 0]]
+    columns = {"label": range(500), "class_name": texts, "embedding": noise}
+    writers = {
+        "a.txt": lambda: write_text_list("a.txt", texts),
+        "a.json": lambda: write_json("a.json", dict.fromkeys(texts, 0)),
+        "a.csv": lambda: write_csv("a.csv", ["x"] * 8, noise.tolist()),
+        "a.parquet": lambda: write_table("a.parquet", EMBEDDED_CLASSES, columns),
+        "a.pt": lambda: ResultFolder(".").write_state("a.pt", {"a": torch.zeros(1000)}),
+    }
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be cut off
+    before = list(writers)[:-1]
     for name in before:
-        (tmp_path / name).write_bytes(b"before")
-    # -B: bytecode that is imported under the limit would be cut off, and break later imports.
-    command = [sys.executable, "-B", "-c", SCRIPT]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    lines = done.stdout.splitlines()
-    assert [line.partition(": ")[0] for line in lines] == WRITTEN, done.stderr
-    assert all("ulimit -f" in line for line in lines)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(before)
-    assert {(tmp_path / name).read_bytes() for name in before} <= {b"before"}
+        Path(name).write_bytes(b"before")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for name, write in writers.items():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2000, hard))
+        try:
+            with pytest.raises(InputError, match=f"^{name}: .*ulimit -f"):
+                write()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert sorted(path.name for path in Path().iterdir()) == sorted(before)
+    assert {Path(name).read_bytes() for name in before} == {b"before"}
 
 
 @pytest.mark.parametrize(

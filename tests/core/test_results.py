@@ -22,20 +22,6 @@ def results(tmp_path: Path) -> ResultFolder:
     return results
 
 
-def test_a_result_appears_when_it_is_whole(tmp_path: Path) -> None:
-    results = ResultFolder(tmp_path, "job")
-    assert results.keys() == set()
-    with pytest.raises(KeyboardInterrupt), results.write("a") as partial:
-        partial.write_text("half")
-        assert results.keys() == set()
-        raise KeyboardInterrupt
-    assert list(results.folder.iterdir()) == []
-    with results.write("a") as partial:
-        partial.write_text("whole")
-    assert results.keys() == {"a"}
-    assert results.path("a").read_text() == "whole"
-
-
 def test_a_state_comes_back(results: ResultFolder) -> None:
     state = results.read_state("run.pt")
     assert state is not None

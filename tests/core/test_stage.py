@@ -60,7 +60,7 @@ class Settings(Section):
 
 def wait():
     print("here", flush=True)
-    time.sleep(5)
+    time.sleep(1)
 
 
 def main(settings: Settings, seed: int) -> RowCounts:

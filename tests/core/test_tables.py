@@ -15,7 +15,6 @@ from infopursuit.core.files import file_sha256, table_sha256
 from infopursuit.core.tables import (
     EMBEDDED_TEXTS,
     IMAGES,
-    QUERIES,
     check_same_space,
     clip_of,
     embedding_array,
@@ -37,23 +36,6 @@ ROWS = {"text": ["wings", "wheels"], "source": ["a", "b"]}
 def _texts(path: Path, matrix: np.ndarray, clip: str | None = None) -> Path:
     write_table(path, EMBEDDED_TEXTS, {**ROWS, "embedding": matrix}, clip)
     return path
-
-
-def test_embeddings_come_back_as_half_precision_with_the_name_of_their_clip(tmp_path: Path) -> None:
-    matrix = np.array([[0.6, 0.8], [1.0, 0.0]])
-    path = _texts(tmp_path / "texts.parquet", matrix, clip="ViT")
-    table = read_table(path, EMBEDDED_TEXTS)
-    assert table.column("text").to_pylist() == ROWS["text"]
-    assert embedding_matrix(table).dtype == np.float16
-    np.testing.assert_allclose(embedding_matrix(table), matrix, atol=1e-3)
-    assert clip_of(path) == "ViT"
-
-
-def test_a_file_appears_only_when_complete(tmp_path: Path) -> None:
-    path = tmp_path / "queries.parquet"
-    with pytest.raises(RuntimeError), table_writer(path, QUERIES):
-        raise RuntimeError
-    assert not path.exists()
 
 
 def test_a_part_of_a_file_is_checked_as_what_it_becomes_with_the_file_s_row_numbers() -> None:

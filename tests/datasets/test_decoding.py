@@ -46,14 +46,6 @@ def pixel(picture: Any) -> tuple[int, ...]:
     return tuple(np.asarray(to_rgb(picture))[0, 0].tolist())
 
 
-@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "CMYK", "YCbCr", "LAB"])
-def test_every_mode_becomes_rgb(mode: str) -> None:
-    image = Image.open(io.BytesIO(encoded(0)))
-    image = image.convert("P").convert("PA") if mode == "PA" else image.convert(mode)
-    found = to_rgb(image)
-    assert (found.mode, found.size) == ("RGB", (40, 36))
-
-
 SIXTEEN = grey(0, 128, 129, 257, 32768, 65535, kind="uint16")
 
 
@@ -228,21 +220,6 @@ def test_reasons_are_short_and_repeatable(picture: Any, reason: str) -> None:
     for _ in range(2):  # an address in memory would differ
         with pytest.raises(UnreadableError, match=f"^{reason}(?!.*0x)"):
             to_rgb(picture)
-
-
-def test_images_keep_their_order_and_bad_ones_their_place() -> None:
-    good = [encoded(row) for row in range(9)]
-    images = [*good[:4], b"bad", *good[4:]]
-
-    def pixels(image: Image.Image) -> torch.Tensor:
-        return torch.from_numpy(np.array(image)).permute(2, 0, 1).float()
-
-    for workers, ahead in [(1, 1), (4, 3), (3, 100)]:
-        found = list(prepared_ahead(iter(images), pixels, workers, ahead))
-        assert isinstance(found.pop(4), UnreadableError)
-        for tensor, image in zip(found, good, strict=True):
-            assert isinstance(tensor, torch.Tensor)
-            assert torch.equal(tensor, pixels(to_rgb(image)))
 
 
 def test_no_more_images_are_held_than_asked_for() -> None:

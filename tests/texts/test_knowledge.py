@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
@@ -40,6 +40,7 @@ def test_values_in_the_requested_order() -> None:
     assert SOME.for_classes_and_texts(["z"], []).shape == (1, 0)
 
 
+@settings(max_examples=20)
 @given(
     st.integers(0, 4).flatmap(
         lambda c: st.lists(

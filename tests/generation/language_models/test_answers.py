@@ -50,19 +50,6 @@ def recorded(tmp_path: Path) -> Path:
     return path
 
 
-def test_replays_what_was_written(recorded: Path) -> None:
-    prompts = [
-        PromptTemplate("p", CLASSES).render(classes=["zebra", "bus"], k=2),
-        PromptTemplate("p", CONCEPTS).render(caption="A cat.", max_concepts=20),
-        PromptTemplate("p", CONCEPTS).render(caption="A dog\u2028é.", max_concepts=20),
-    ]
-    assert RecordedAnswers(recorded).answer(prompts, SAMPLING) == [
-        Answer("1. stripes\n2. wheels", "stop"),
-        Answer("1. whiskers", "stop"),
-        Answer("1. four legs\n2. tail", "length"),
-    ]
-
-
 OTHER_PROMPT = PromptTemplate("p", "{{ caption }} {{ k }} {{ class_name }} {{ texts }}")
 
 
@@ -207,16 +194,6 @@ def test_a_failed_run_resumes(tmp_path: Path, fail_after: int) -> None:
         answer_prompts(first, PROMPTS, SAMPLING, tmp_path / "parts")
     assert answer_prompts(second, PROMPTS, SAMPLING, tmp_path / "parts") == whole
     assert first.asked + second.asked == PROMPTS
-
-
-def test_more_captions_ask_only_the_new_ones(tmp_path: Path) -> None:
-    few, more = Echo(), Echo()
-    earlier = answer_prompts(few, PROMPTS[3:10], SAMPLING, tmp_path)
-    assert answer_prompts(more, PROMPTS, SAMPLING, tmp_path)[3:10] == earlier
-    assert sorted(few.asked + more.asked) == sorted(PROMPTS)
-    again = Echo(fail_after=0)
-    answer_prompts(again, PROMPTS[::-1], SAMPLING, tmp_path)
-    assert again.asked == []
 
 
 @pytest.mark.parametrize(

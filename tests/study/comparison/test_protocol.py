@@ -32,7 +32,8 @@ NETWORKS = [name for name in ENTRIES if name.startswith("vip_")]
 
 @pytest.mark.parametrize("name", sorted(set(ENTRIES) - set(NETWORKS)))
 def test_every_peer_runs_and_tells_the_classes_apart(name: str) -> None:
-    found = measure_seed(ENTRIES[name], TASK, 0, 0.2)
+    first, *others = ENTRIES[name].tries
+    found = measure_seed(replace(ENTRIES[name], tries=(first, *others[-1:])), TASK, 0, 0.2)
     assert found is not None
     metrics, labels = found.metrics, TASK.test.labels.numpy()
     assert metrics["accuracy"] > 0.75

@@ -11,7 +11,7 @@ from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.experiments.records import give, keep, main
 from tests.study.comparison.tasks import small_task
 
-PEERS = ("splice", "probe", "zero_shot")
+PEERS = ("ours", "probe", "zero_shot")
 
 
 def measured(folder: Path, peers: tuple[str, ...], seeds: list[int], noise: float = 0.5) -> Path:
@@ -27,15 +27,15 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return measured(tmp_path_factory.mktemp("peers"), PEERS, [0, 10, 2])
+    return measured(tmp_path_factory.mktemp("peers"), PEERS, [10, 2])
 
 
 def test_a_record_gives_back_what_it_took(folder: Path, tmp_path: Path) -> None:
     record = tmp_path / "records" / "zoo.parquet"
-    assert keep(record, "zoo", folder) == ["probe", "zero_shot", "splice"]
+    assert keep(record, "zoo", folder) == ["probe", "zero_shot", "ours"]
     assert set(give(record, "zoo", tmp_path / "given")) == set(PEERS)
     expected = contents(folder)
-    assert len(expected) == 2 * 3 + 2 * 3
+    assert len(expected) == 2 * 3 + 2 * 2
     assert contents(tmp_path / "given") == expected
 
 

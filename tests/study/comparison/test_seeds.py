@@ -15,40 +15,21 @@ from infopursuit.core.errors import InputError
 from infopursuit_study.comparison import seeds
 from infopursuit_study.comparison.results import read_result
 from infopursuit_study.comparison.seeds import measure_peers, side_by_side
+from tests.study.comparison.conftest import measured
 from tests.study.comparison.tasks import small_task
-
-PEERS = ("splice", "ours", "zero_shot")
-
-
-def measured(folder: Path, processes: int = 0) -> dict[str, bytes]:
-    """The files of two seeds of each peer, but for times."""
-    task = small_task(noise=0.5, class_embeddings=None)
-    wanted: dict[str, tuple[int, ...]] = dict.fromkeys(PEERS, (0, 1))
-    assert measure_peers(folder, "zoo", task, wanted, 0.2, folder / "kept", processes) == 4
-    found = [path for path in (folder / "zoo").rglob("*") if path.is_file()]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in found}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("peers")
-
-
-@pytest.fixture(scope="module")
-def alone(folder: Path) -> dict[str, bytes]:
-    return measured(folder)
 
 
 @pytest.mark.slow
-def test_seeds_side_by_side_give_the_same_bits(alone: dict[str, bytes], tmp_path: Path) -> None:
-    assert measured(tmp_path, processes=2) == alone
-    assert len(alone) == 3 + 2 * 2
+def test_seeds_side_by_side_give_the_same_bits(folder: Path, tmp_path: Path) -> None:
+    found = measured(tmp_path, processes=2)
+    assert found == {name: (folder / name).read_bytes() for name in found}
+    assert len(found) == 4 + 3 * 2
     told = json.loads((tmp_path / "zoo.timings" / "ours.json").read_text())
     assert set(told) == {"0", "1"}
 
 
 def test_a_seed_that_is_done_is_not_measured_again(
-    alone: dict[str, bytes], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found: list[int] = []
     once = seeds.measure_seed

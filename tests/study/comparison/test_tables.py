@@ -10,21 +10,10 @@ import pytest
 
 from infopursuit_study.comparison.pictures import draw_curves
 from infopursuit_study.comparison.results import Result, read_result
-from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.comparison.tables import markdown
 from infopursuit_study.evaluation.bootstrap import accuracy_interval
 from infopursuit_study.peers.peer import BUDGETS
-from tests.study.comparison.tasks import small_task
-
-PEERS = ("splice", "ours", "zero_shot", "probe")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("peers")
-    task = small_task(noise=0.5, class_embeddings=None)
-    measure_peers(folder, "zoo", task, dict.fromkeys(PEERS, (0, 1)), 0.2, folder / "kept")
-    return folder
+from tests.study.comparison.conftest import PEERS
 
 
 def results(folder: Path) -> list:

@@ -6,12 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
-from infopursuit.core.errors import InputError
 from infopursuit_study.peers.peer import Peer
-from tests.planted import unit
 from tests.study.peers.planted import PEERS, made, planted
 
 DATA = planted()
@@ -57,11 +53,3 @@ def test_scores_by_budget_are_those_of_the_smaller_models(
         np.testing.assert_allclose(
             scores, model.at(count).decision_function(DATA.X_test), atol=1e-3
         )
-
-
-REFUSED = {
-    "23 columns": (InputError, lambda model: model.predict(unit(DATA.X_test[:, 1:]))),
-    "one class": (InputError, lambda model: clone(model).fit(DATA.X, np.zeros(len(DATA.X), int))),
-    "fitted": (NotFittedError, lambda model: clone(model).predict(DATA.X)),
-    "999": (InputError, lambda model: model.at(999)),
-}
