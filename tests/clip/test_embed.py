@@ -208,20 +208,20 @@ def test_each_text_is_embedded_once_by_each_clip(
     embedded.clear()
     first = embed_texts(clip, TEXTS)
     np.testing.assert_allclose(first, wanted, atol=1e-6)
-    assert embedded == [TEXTS[:4]]
     assert np.array_equal(embed_texts(clip, TEXTS[::-1]), first[::-1])
     assert embedded == [TEXTS[:4]]
     more = embed_texts(clip, ["new", *TEXTS[:2]])
     assert embedded == [TEXTS[:4], ["new"]]
     assert np.array_equal(more[1:], first[:2])
     assert embed_texts(clip, []).shape == (0, 16)
+    with pytest.raises(InputError, match=r"found 'a'; write \[text\]"):
+        embed_texts(clip, "a")
     assert len(files(cache)) == 2
-    name = clip.name
+    names = {clip.name.replace(":", "_"), "open_clip_other__1"}
     monkeypatch.setattr(clip, "name", "open_clip:other/:1")
     embed_texts(clip, TEXTS)
     assert embedded[2] == TEXTS[:4]
-    folders = sorted(folder.name for folder in (cache / "texts").iterdir())
-    assert folders == sorted([name.replace(":", "_"), "open_clip_other__1"])
+    assert {folder.name for folder in (cache / "texts").iterdir()} == names
 
 
 def test_an_interrupted_call_keeps_what_it_has_and_many_files_are_joined(

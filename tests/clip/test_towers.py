@@ -55,7 +55,6 @@ def test_a_folder_gives_the_same_embeddings_as_open_clip(tiny_clip: Path, clip: 
     np.testing.assert_allclose(clip.encode_images(pixels), wanted_image, atol=1e-6)
     embeddings = clip.encode_texts(TEXTS)
     np.testing.assert_allclose(embeddings, wanted_texts, atol=1e-6)
-    np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1, atol=1e-6)
     assert clip.width == 16 == embeddings.shape[1]
 
 
@@ -117,11 +116,12 @@ def test_both_parts_of_the_preprocessing_equal_the_whole(mode: Any, interpolatio
     how: dict[str, Any] = {"resize_mode": mode, "interpolation": interpolation}
     whole: Any = image_transform(32, is_train=False, std=(0.3, 0.2, 0.1), **how)
     parts = Preprocessing(whole)
+    seen = {"shortest": (0.25, 0, 0.75, 1), "longest": (0, -0.5, 1, 1.5), "squash": (0, 0, 1, 1)}
+    assert parts.seen(200, 100) == seen[mode]
     images = [to_rgb(encoded(0, size=size)) for size in [(40, 36), (33, 90), (20, 20), (64, 31)]]
     images.append(images[0].convert("L"))
     pixels = [torch.from_numpy(parts.pixels(image)) for image in images]
     wanted = torch.stack([whole(image) for image in images])
-    assert pixels[0].dtype == torch.uint8
     assert torch.equal(parts.normalized(torch.stack(pixels)), wanted)
     assert torch.equal(parts.normalized(wanted), wanted)
     with pytest.raises(TypeError, match="ends in to-tensor and normalise"):

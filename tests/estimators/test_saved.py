@@ -230,10 +230,9 @@ def weighed(name: str, change: Callable[[np.ndarray], object]) -> Callable[[Path
 
     def edit(folder: Path) -> None:
         weights = {key: value.copy() for key, value in load_file(folder / WEIGHTS).items()}
-        changed = change(weights[name])
-        save_file(
-            {**weights, name: weights[name] if changed is None else changed}, folder / WEIGHTS
-        )
+        changed = change(weights.get(name))
+        weights |= {} if changed is None else {name: changed}
+        save_file(weights, folder / WEIGHTS)
         sha256 = json.loads((folder / DESCRIPTION).read_text())["sha256"]
         digest = hashlib.sha256((folder / WEIGHTS).read_bytes()).hexdigest()
         edited(sha256={**sha256, WEIGHTS: digest})(folder)
@@ -271,6 +270,7 @@ def huge(name: str) -> Callable[[Path], None]:
         (weighed("classifier.temperature_ratio", np.zeros_like), "temperature_ratio"),
         (weighed("conformity.log_likelihood", first_is(np.nan)), "NaN"),
         (weighed("conformity.held_out", first_is(200)), "expected 0 to"),
+        (weighed("other.numbers", lambda _: np.ones(1)), "tensor other.numbers"),
     ],
 )
 def test_a_malformed_folder_is_refused(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from infopursuit_study.comparison.pictures import draw_curves
+from infopursuit_study.comparison.pictures import draw_curves, draw_truth, look
 from infopursuit_study.comparison.results import Result, read_result
 from infopursuit_study.comparison.tables import markdown
 from infopursuit_study.evaluation.bootstrap import accuracy_interval
@@ -52,11 +52,7 @@ def test_differences_are_paired(folder: Path) -> None:
 def result(peer: str, accuracy: float, true: float | None, bounded: bool = True) -> Result:
     correct = np.zeros((1, 100, len(BUDGETS) + 1), dtype=bool)
     correct[:, : int(100 * accuracy)] = True
-    metrics = {
-        "accuracy": accuracy,
-        "claims_true": true,
-        "claims_in_model": 0 if true is None else 9,
-    }
+    metrics = {"accuracy": accuracy, "claims_true": true, "claims_in_model": 9 * (true is not None)}
     if bounded:
         metrics |= {"accuracy_at_10": accuracy}
     return Result(peer, None, ["0"], [metrics], [{}], correct, bounded)
@@ -86,3 +82,7 @@ def test_each_meaning_of_t_has_a_panel_with_its_peers_and_ours(tmp_path: Path) -
     assert (told.count("decision tree"), told.count("sparse logistic regression")) == (1, 1)
     assert told.count("ours") == told.count("linear probe (black box)") == 2
     assert "zero-shot" not in told
+    draw_truth(path, "zoo", RESULTS)
+    order = ["sparse logistic regression", "ours", "decision tree"]  # the most accurate first
+    assert [name for name in texts(path) if name in order] == order
+    assert len({look(place) for place in range(64)}) == 64
