@@ -42,8 +42,7 @@ def test_a_folder_is_all_it_takes(photos: Path, tiny_clip: Path, cache: Path) ->
     files = sorted(photos.rglob("*.png"))
     assert np.mean(model.predict(files) == [file.parent.name for file in files]) > 0.7
     explained = model.explain([photos / "red" / "0.png"])[0]
-    assert explained.image == str(photos / "red" / "0.png")
-    assert explained.predicted_class == "red"
+    assert (explained.image, explained.predicted_class) == (str(photos / "red" / "0.png"), "red")
     facts = {"images": 18, "test_images": 6, "rejected": {}}
     assert facts.items() <= model.provenance_.items()
     assert model.clip_source_ == str(tiny_clip)

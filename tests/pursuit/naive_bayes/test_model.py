@@ -16,6 +16,7 @@ from infopursuit.pursuit.naive_bayes.model import (
     NaiveBayes,
     RedundantQuestions,
 )
+from infopursuit.pursuit.parts import Sizes
 from infopursuit.pursuit.rollout import first_of_the_best, ranked, roll_out
 from tests.pursuit.naive_bayes import textbook
 
@@ -145,5 +146,6 @@ def test_both_are_saved_as_one_table_and_of_some_questions_alone() -> None:
     again = NaiveBayes(AnswerTable.from_tensors(classifier.tensors()))
     answers, mask = textbook.answers(3), torch.ones(40, K).double()
     assert torch.equal(again(answers, mask), classifier(answers, mask))
-    redundant = with_pairs(3).select(torch.tensor([7, 3, 2])).tensors()["put_off"]
-    assert redundant.tolist() == [[1, 0, 1]]
+    fewer = with_pairs(3).select(torch.tensor([7, 3, 2])).tensors()
+    loaded = InformationGain.from_tensors(fewer, Sizes(3, 4, 1), classifier).tensors()
+    assert loaded["put_off"].tolist() == fewer["put_off"].tolist() == [[1, 0, 1]]
