@@ -60,7 +60,7 @@ def test_all_of_it_is_imported_without_the_packages_of_the_pipeline() -> None:
         f"sys.modules.update(dict.fromkeys({PIPELINE_ONLY!r}))\n"  # None: an import of it fails
         "import infopursuit\n"
         "for name in infopursuit.__all__: getattr(infopursuit, name)\n"
-        "import infopursuit.cli.fit, infopursuit.cli.explain, infopursuit.cli.explore\n"
+        "import infopursuit.cli.dialogue, infopursuit.cli.fit, infopursuit.cli.explore\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

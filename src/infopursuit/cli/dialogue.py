@@ -15,7 +15,6 @@ from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.readable import wanted_by
 from infopursuit.pursuit.conversation import Answerer, converse
 from infopursuit.pursuit.person import Person
-from infopursuit.pursuit.vision_model import VisionModel
 
 
 def dialogue(chosen: argparse.Namespace) -> None:
@@ -32,6 +31,8 @@ def dialogue(chosen: argparse.Namespace) -> None:
         asking = model.dialogue(images.some(), *cost)
         asking.name = images.ids[0]
         if seeing is not None:
+            from infopursuit.pursuit.vision_model import VisionModel
+
             answerer = VisionModel(seeing, images.some_pictures()[0])
     elif seeing is None and chosen.ask_below is None:
         asking = model.dialogue()

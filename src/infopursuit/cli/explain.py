@@ -129,7 +129,6 @@ def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -
 def _draw(
     explained: Sequence[Explanation], pictures: Sequence[Any], chosen: argparse.Namespace
 ) -> None:
-    from infopursuit.datasets.decoding import to_rgb
     from infopursuit.report.figures import (
         explanation_png,
         figure_names,
@@ -142,7 +141,7 @@ def _draw(
         raise InputError(f"--figures {folder}: no folder can be made there ({error})") from error
     for name, picture, explanation in zip(
         figure_names([Path(each.image).stem for each in explained]),
-        [None if picture is None else to_rgb(picture) for picture in pictures],
+        pictures,
         explained,
         strict=True,
     ):

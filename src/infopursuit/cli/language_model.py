@@ -6,8 +6,6 @@ import argparse
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.generation.language_models import VLLM, language_model_at
-from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
 
 
 def language_model_of(chosen: argparse.Namespace) -> Any:
@@ -27,7 +25,9 @@ def language_model_of(chosen: argparse.Namespace) -> Any:
             if value is not None:
                 raise InputError(f"{other}: expected it with --llm")
         return None
-    if chosen.llm.startswith(VLLM) and "vllm_python" in chosen:
-        run_where_vllm_is(vllm_python)
+    from infopursuit.generation import language_models  # needs the packages of the pipeline
+
+    if chosen.llm.startswith(language_models.VLLM) and "vllm_python" in chosen:
+        language_models.run_where_vllm_is(vllm_python)
     extra = None if chosen.llm_option is None else dict(chosen.llm_option)
-    return language_model_at(chosen.llm, chosen.llm_model, extra)
+    return language_models.language_model_at(chosen.llm, chosen.llm_model, extra)

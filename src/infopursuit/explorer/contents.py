@@ -312,7 +312,7 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     if type(querier) is InformationGain and rates and classifier.kind == rates.classifier:
         kind = "naive_bayes"
         table = _table(querier, rates, pursuit.words)
-    elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
+    elif type(querier) is type(classifier) is HistoryNetwork:
         kind = "networks"
         sizes = [each.numel() for part in (querier, classifier) for each in part.parameters()]
         if sum(sizes) < SMALL:

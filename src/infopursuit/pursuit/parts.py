@@ -32,6 +32,7 @@ class Kinds:
     def __init__(self, part: str, **elsewhere: str) -> None:
         self.part, self._elsewhere = part, elsewhere
         self._known: dict[str, type] = {}
+        self._places = sorted(set(elsewhere.values()))
 
     def __iter__(self) -> Any:
         return iter(dict.fromkeys([*self._known, *self._elsewhere]))
@@ -57,8 +58,9 @@ class Kinds:
         Raises:
             ValueError: there is none; the class of a model of one's own has to be imported first.
         """
-        if word not in self._known and word in self._elsewhere:
-            import_module(self._elsewhere[word])
+        if word not in self._known:  # a module may have kinds beside the one that it is named for
+            for place in {self._elsewhere[word]} if word in self._elsewhere else self._places:
+                import_module(place)
         if word not in self._known:
             raise ValueError(f"{self.part}: expected one of {', '.join(self)}, found {word!r}")
         return self._known[word]

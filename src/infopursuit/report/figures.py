@@ -32,6 +32,7 @@ from PIL import Image
 
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import percent, percents
+from infopursuit.datasets.decoding import to_rgb
 from infopursuit.pursuit.explanation import Explanation, Step, ending
 from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
@@ -244,7 +245,7 @@ def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
 def _side(axes: Axes, facts: list[_Fact], picture: Image.Image | None) -> None:
     top = MARGIN
     if picture is not None:
-        top += _picture(axes, picture, MARGIN, top, PICTURE)
+        top += _picture(axes, to_rgb(picture), MARGIN, top, PICTURE)
     top += 0.22
     for fact in facts:
         _text(axes, MARGIN, top, fact.label, SMALL, QUIET, va="top")
@@ -257,7 +258,7 @@ def _picture(axes: Axes, picture: Image.Image, left: float, top: float, side: fl
     wide, high = picture.size
     scale = side / max(wide, high)
     pixels = (max(1, round(wide * scale * DPI)), max(1, round(high * scale * DPI)))
-    shown = picture.convert("RGB").resize(pixels, Image.Resampling.LANCZOS)
+    shown = picture.resize(pixels, Image.Resampling.LANCZOS)
     extent = (left, left + wide * scale, top + high * scale, top)
     axes.imshow(np.asarray(shown), extent=extent, aspect="auto", interpolation="nearest")
     return high * scale

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch import Tensor
+from torch import Tensor, nn
 
+from infopursuit.pursuit.parts import CLASSIFIERS, Sizes, check_tensors
 from infopursuit.pursuit.rollout import greedy_orders
 from infopursuit.pursuit.vip.batches import prefix_masks, random_orders
 from infopursuit.pursuit.vip.networks import DenseHistories, DistinctHistories, HistoryNetwork
@@ -136,3 +139,23 @@ def test_prefix_masks_nest(k: int, seed: int) -> None:
         assert torch.equal(masks, expected)
         assert (masks >= before).all()
         before = masks
+
+
+def test_another_architecture_is_a_subclass() -> None:
+    class Narrow(HistoryNetwork):
+        kind = "narrow"
+
+        @staticmethod
+        def layers(hidden: tuple[int, int]) -> nn.Module:
+            return nn.ReLU()
+
+        @classmethod
+        def widths(cls, tensors: Mapping[str, Tensor]) -> tuple[int, int]:
+            return (len(tensors["first.bias"]),) * 2
+
+    made, sizes = Narrow(K, OUTPUTS, (12, 12)).eval(), Sizes(K, OUTPUTS, 1, outputs=OUTPUTS)
+    tensors = made.tensors()
+    check_tensors("classifier", tensors, CLASSIFIERS.of("narrow").shapes(sizes, tensors))
+    again = CLASSIFIERS.of("narrow").from_tensors(tensors, sizes)
+    answers, mask = torch.rand(5, K), (torch.rand(5, K) < 0.5).float()
+    torch.testing.assert_close(again(answers, mask), made(answers, mask))

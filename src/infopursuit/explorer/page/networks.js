@@ -1,5 +1,5 @@
 // @ts-check
-// The networks of the paper's method, computed here: HistoryNetwork in src/infopursuit/vip.
+// The networks of the paper's method, computed here: HistoryNetwork in src/infopursuit/pursuit/vip.
 
 import { renormalized, softmax } from "./pursuit.js";
 /** @import { Model, Layers, Affine } from "./payload.js" */

@@ -17,7 +17,7 @@ from infopursuit.generation.language_models.model import (
     prompt_key,
 )
 from infopursuit.generation.language_models.openai_server import OpenAIServer
-from infopursuit.generation.language_models.vllm_engine import VllmEngine
+from infopursuit.generation.language_models.vllm_engine import VllmEngine, run_where_vllm_is
 from infopursuit.generation.settings import (
     LanguageModelSettings,
     OpenAISettings,
@@ -37,6 +37,7 @@ __all__ = [
     "language_model_at",
     "open_language_model",
     "prompt_key",
+    "run_where_vllm_is",
 ]
 
 VLLM, RECORDED = "vllm:", "recorded:"

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -51,7 +51,8 @@ class HistoryNetwork(nn.Module):
     """Maps a history over k queries to `outputs` logits (k for the querier, c for the classifier).
 
     Linear k -> h1, LayerNorm, ReLU, Linear h1 -> h2, LayerNorm, ReLU on both channels, then
-    Linear 2 h2 -> outputs.
+    Linear 2 h2 -> outputs. Another architecture is a subclass with a `kind`, `layers` and `widths`
+    of its own.
     """
 
     kind: ClassVar[str] = "networks"
@@ -60,17 +61,36 @@ class HistoryNetwork(nn.Module):
     repeats: ClassVar[bool] = True
     table = exact = None  # of answers: networks know none
 
+    def __init_subclass__(cls, **more: Any) -> None:
+        """Remember the class by its kind."""
+        super().__init_subclass__(**more)
+        QUERIERS.register(cls)
+        CLASSIFIERS.register(cls)
+
     def __init__(self, k: int, outputs: int, hidden: tuple[int, int]) -> None:
         super().__init__()
         self.first = nn.Linear(k, hidden[0])
-        self.rest = nn.Sequential(
+        self.rest = self.layers(hidden)
+        self.head = Linear(2 * hidden[-1], outputs)
+
+    @staticmethod
+    def layers(hidden: tuple[int, int]) -> nn.Module:
+        """Return what follows the first layer, on each channel."""
+        return nn.Sequential(
             nn.LayerNorm(hidden[0]),
             nn.ReLU(),
             Linear(hidden[0], hidden[1]),
             nn.LayerNorm(hidden[1]),
             nn.ReLU(),
         )
-        self.head = Linear(2 * hidden[1], outputs)
+
+    @classmethod
+    def widths(cls, tensors: Mapping[str, Tensor]) -> tuple[int, int]:
+        """Return `hidden` of the network that has these tensors."""
+        shapes = [tuple(tensors[name].shape) for name in ("first.bias", "rest.2.bias")]
+        if any(len(shape) != 1 for shape in shapes):
+            raise ValueError(f"biases of the shapes {shapes}; expected one number for each unit")
+        return shapes[0][0], shapes[1][0]
 
     def forward(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
@@ -118,7 +138,7 @@ class HistoryNetwork(nn.Module):
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of the weights."""
         with torch.device("meta"):
-            network = cls(sizes.k, sizes.outputs, _widths(tensors))
+            network = cls(sizes.k, sizes.outputs, cls.widths(tensors))
         return {name: Expected(tuple(each.shape)) for name, each in network.state_dict().items()}
 
     @classmethod
@@ -126,20 +146,13 @@ class HistoryNetwork(nn.Module):
         cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: object = None
     ) -> HistoryNetwork:
         """Return the network that `tensors` gave."""
-        network = cls(sizes.k, sizes.outputs, _widths(tensors))
+        network = cls(sizes.k, sizes.outputs, cls.widths(tensors))
         network.load_state_dict(dict(tensors))
         return network.eval()
 
 
 QUERIERS.register(HistoryNetwork)
 CLASSIFIERS.register(HistoryNetwork)
-
-
-def _widths(tensors: Mapping[str, Tensor]) -> tuple[int, int]:
-    shapes = [tuple(tensors[name].shape) for name in ("first.bias", "rest.2.bias")]
-    if any(len(shape) != 1 for shape in shapes):
-        raise ValueError(f"biases of the shapes {shapes}; expected one number for each unit")
-    return shapes[0][0], shapes[1][0]
 
 
 class DenseHistories:
