@@ -312,10 +312,11 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
     if type(querier) is InformationGain and rates and classifier.kind == rates.classifier:
         kind = "naive_bayes"
         table = _table(querier, rates, pursuit.words)
-    elif type(querier) is type(classifier) is HistoryNetwork:
+    elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         kind = "networks"
         sizes = [each.numel() for part in (querier, classifier) for each in part.parameters()]
-        if sum(sizes) < SMALL:
+        plain = type(querier) is type(classifier) is HistoryNetwork  # the page knows no other
+        if plain and sum(sizes) < SMALL:
             networks = payload.Networks(querier=_layers(querier), classifier=_layers(classifier))
     numbers = range(len(pursuit.queries))
     return payload.Model(
@@ -425,7 +426,7 @@ def _palette(table: Float[np.ndarray, "v k c"]) -> tuple[str, str] | None:
 
 
 def _layers(network: HistoryNetwork) -> payload.Layers:
-    first_norm, _, second, second_norm, _ = network.rest
+    first_norm, _, second, second_norm, _ = cast(nn.Sequential, network.rest)
     assert isinstance(first_norm, nn.LayerNorm)
     assert isinstance(second_norm, nn.LayerNorm)
     assert isinstance(second, nn.Linear)
