@@ -64,19 +64,6 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	fi
 	echo "Set in params.yaml, under compute: vllm_python: $(VLLM_VENV)/bin/python"
 
-# The order in which numerical libraries add up, and so the last bits, depends on the instructions
-# that they use. With these, which all processors with AVX2 have, the pipeline is to write the same
-# bytes on each of them. (MKL offers no AVX2 on AMD's processors, only `COMPATIBLE`. The small CLIP
-# takes 40 % longer with it, training does not.)
-ifeq ($(shell grep -owm1 avx2 /proc/cpuinfo 2>/dev/null),avx2)
-repro: export ATEN_CPU_CAPABILITY ?= avx2
-repro: export FAISS_SIMD_LEVEL ?= AVX2
-repro: export MKL_CBWR ?= COMPATIBLE
-repro: export NPY_DISABLE_CPU_FEATURES ?= X86_V4 AVX512_ICL AVX512_SPR
-repro: export ONEDNN_MAX_CPU_ISA ?= AVX2
-repro: export OPENBLAS_CORETYPE ?= Haswell
-endif
-
 repro: env ## Run the pipeline; a second time only what has changed.
 	@infopursuit check
 	dvc repro

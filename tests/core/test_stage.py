@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from infopursuit.core import instructions
 from infopursuit.core.code_used import write_listings
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
@@ -279,3 +280,30 @@ def test_a_stage_computes_with_as_many_threads_as_the_settings_say(folder: Path)
     threads = json.loads(done.stderr.splitlines()[0])
     assert {"openblas", "openmp", "polars", "torch"} <= set(threads)
     assert set(threads.values()) == {3}
+
+
+# A sum whose last bits depend on the instructions, and what torch says it uses.
+SUMS = """
+from infopursuit.core import stage
+import hashlib, sys, numpy, torch
+rows = torch.randn(700, 700, generator=torch.Generator().manual_seed(0))
+sums = (rows @ rows).softmax(dim=1).numpy(), numpy.sqrt(numpy.exp(rows.numpy())).sum(axis=0)
+print(torch.backends.cpu.get_cpu_capability(), *(hashlib.sha256(each).hexdigest() for each in sums))
+"""
+
+
+@pytest.mark.skipif(not instructions.AVX2, reason="a processor without AVX2")
+def test_a_bare_shell_computes_as_one_where_the_instructions_are_set() -> None:
+    """The variables are set in time: a stage computes as if its shell had set them."""
+    bare = {name: each for name, each in os.environ.items() if name not in instructions.VARIABLES}
+    shells = (bare, {**bare, **instructions.VARIABLES})
+    command = [sys.executable, "-c", SUMS]
+    first, second = (
+        subprocess.run(command, env=shell, capture_output=True, text=True, check=True).stdout
+        for shell in shells
+    )
+    assert first == second
+    assert first.startswith("AVX2 ")
+    heavy = "import sys, infopursuit.core.stage; print(*{'numpy', 'torch'} & {*sys.modules})"
+    command = [sys.executable, "-c", heavy]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"

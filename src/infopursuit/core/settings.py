@@ -99,7 +99,8 @@ def read_yaml(
     """Return the mapping in a YAML file."""
     text = read_text(path, hint)
     try:
-        content = (yaml or YAML(typ="safe")).load(text)
+        # The loader in C, which DVC takes, ends the process where values are too deep.
+        content = (yaml or YAML(typ="safe", pure=True)).load(text)
     except RecursionError as error:
         raise InputError(f"{path}: not valid YAML: values too deep in one another") from error
     # Besides its own errors, a loader raises those of Python's numbers and dates.

@@ -22,13 +22,14 @@ compute with.
 
 An InputError, a full or read-only disk, a missing file and Ctrl-C end the script with one line
 (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that this holds
-for Ctrl-C from there on. The closing line gives rows in, rows out and seconds, and is kept in
-`.scratch/seconds.csv`, outside what DVC tracks.
+for Ctrl-C from there on, and that numerical libraries use the same instructions on every processor.
+The closing line gives rows in, rows out and seconds, and is kept in `.scratch/seconds.csv`, outside
+what DVC tracks.
 """
 
 from __future__ import annotations
 
-from infopursuit.core import ctrl_c
+from infopursuit.core import ctrl_c, instructions  # noqa: F401 (it acts when it is imported)
 
 # isort: split
 
