@@ -29,9 +29,7 @@ from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.columns import TableQuestions
 from infopursuit.questions.constraints import QuestionConstraints, Rates, check_share, check_words
-from infopursuit.questions.knowledge import ClassKnowledge, Knowledge
 from infopursuit.questions.labels import check_width, seed_of, training_set, validation_set
-from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.questions.pursuits import (
     PURSUITS,
     Fitted,
@@ -39,9 +37,7 @@ from infopursuit.questions.pursuits import (
     Split,
     pursuit_method,
 )
-from infopursuit.questions.source import QuestionSource
-from infopursuit.questions.texts import TextsOnImages, TextSource, required_questions
-from infopursuit.texts.text_table import TextTable, warn_of_idle_bans
+from infopursuit.questions.source import SOURCES, QuestionSource
 
 
 @dataclass(eq=False, repr=False)
@@ -172,10 +168,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             memory = training_set(rows, y, sample_weight)
             self._set_width(source, "X", rows.width)
             self._keep_column_names(X)
-            if isinstance(source, TextSource) and annotations:
-                from infopursuit.questions.annotations import taught
-
-                source = taught(source, annotations, rows, y, memory, seed)
+            source = source.taught(annotations or {}, y, memory, seed)
         data = shards or memory
         assert data is not None
         self.classes_, held_out = data.classes, None
@@ -184,8 +177,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             read = self._table if self._of_tables() else partial(UnitMatrix, where="validation X")
             held_out = validation_set(read(X_given), y_given, data.classes)
         split = Split.of(data, float(self.validation_fraction), held_out)
-        if isinstance(source, TextSource):
-            warn_unless_one_clip(source.texts, split.train.sample(MOST, seed))
+        source.check_rows(split.train, seed)
         method = pursuit_method(self.pursuit, self.rates)
         self._take(method.fit(source, constraints, split, seed, self._rule(None)))
         self.clip_ = None if shards is None else shards.shards.clip
@@ -302,8 +294,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         constraints, seed = self._checked_settings(), seed_of(self.random_state)
         source, rows = self._texts_to_ask(constraints, reference_embeddings), UnitMatrix(X, "X")
         data = training_set(rows, y, sample_weight)
-        chooser = source.on(data, constraints, seed)
-        return chooser.texts.named(chooser.rows(constraints, seed))
+        return source.chosen(data, constraints, seed)
 
     def candidates(self, X: Any, y: Any, count: int) -> list[str]:
         """Return at most `count` texts that may become questions: those that tell most alone.
@@ -315,8 +306,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         """
         constraints, seed = self._checked_settings(), seed_of(self.random_state)
         source, data = self._texts_to_ask(constraints), training_set(UnitMatrix(X, "X"), y)
-        chooser = TextsOnImages(source, data, source.known(data))
-        return chooser.texts.named(chooser.candidate_rows(count, constraints, seed))
+        return source.candidates(data, constraints, seed, count)
 
     def check_before_fit(self, labels: Sequence[Any] | np.ndarray) -> None:
         """Check all settings that need no embeddings: before hours of embedding.
@@ -325,11 +315,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             InputError: one is malformed, names no text, or knows nothing of these classes.
         """
         constraints, texts = self._checked_settings(), list(cast(Any, self.texts) or ())
-        required_questions(TextTable.from_arrays(texts, np.ones((len(texts), 1))), constraints)
-        warn_of_idle_bans(texts, constraints.ban)
-        known = Knowledge.of(self.knowledge)
-        if known is not None and not known.drafted:
-            ClassKnowledge(known.given, np.unique(labels), texts)
+        SOURCES.of("texts").check_settings(texts, self.knowledge, labels, constraints)
 
     # -- settings and sources ---------------------------------------------------------------
 
@@ -359,19 +345,12 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
 
     def _set_width(self, source: QuestionSource, name: str, width: int) -> None:
         """Remember d; InputError if rows are not as wide as the embeddings of the texts."""
-        if isinstance(source, TextSource):
-            check_width(name, width, source.texts.unit_matrix.width)
+        if source.width is not None:
+            check_width(name, width, source.width)
         self.n_features_in_ = width
 
-    def _texts_to_ask(
-        self, constraints: QuestionConstraints, reference_embeddings: Any = None
-    ) -> TextSource:
+    def _texts_to_ask(self, constraints: QuestionConstraints, reference: Any = None) -> Any:
         if self.texts is None or self._own_source() is not None:
             raise InputError("texts is missing; expected texts to choose from")
-        reference = None
-        if reference_embeddings is not None:
-            reference = UnitMatrix(reference_embeddings, "reference_embeddings")
-        texts = TextTable.from_arrays(self.texts, self.text_embeddings)
-        source = TextSource(texts, Knowledge.of(self.knowledge), reference)
-        source.check(constraints)
-        return source
+        settings = self.texts, self.text_embeddings, self.knowledge
+        return SOURCES.of("texts").of(*settings, reference, constraints.ban)

@@ -97,7 +97,7 @@ def fit(
         language_model=language_model,
         answers_in=answers_in,
     )
-    return carry_out(plan, train, test).model
+    return carry_out(plan, train, test).classifier
 
 
 def labelled_pictures(

@@ -1,7 +1,7 @@
 """A plan of fitting: its settings, and what carries it out on pictures or embeddings.
 
 plan = Plan({"n_queries": 32}, texts, Embedding(clip_source("ViT-B-32")))
-carry_out(plan, train, test).model
+carry_out(plan, train, test).classifier
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Plan:
 class Fitted(NamedTuple):
     """A model, and the images that tell how good it is."""
 
-    model: InformationPursuitClassifier
+    classifier: InformationPursuitClassifier
     test: Samples | None  # that can be read, with embeddings
     annotations: Annotations | None  # under the names of the images
 

@@ -16,30 +16,12 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.annotated import FEWEST, Annotated, AnnotatedTexts, fit_annotated
 from infopursuit.pursuit.answers.directions import TextDirections
-from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
-from infopursuit.questions.texts import TextSource
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 
 logger = logging.getLogger("infopursuit")
 
 LISTED = 3
-
-
-def taught(
-    source: TextSource,
-    annotations: Mapping[str, Any],
-    rows: UnitMatrix,
-    y: Any,
-    data: InMemorySet,
-    seed: int,
-) -> TextSource:
-    """Return a source with what people say of single rows, and the texts that they added."""
-    within, labels = data.moments.discounted, np.asarray(y)
-    texts, annotated = fit_annotations(
-        annotations, source.texts, source.reference, rows, labels, within, seed
-    )
-    return TextSource(texts, source.knowledge, source.relative_to, annotated)
 
 
 def fit_annotations(

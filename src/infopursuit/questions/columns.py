@@ -19,8 +19,8 @@ from infopursuit.pursuit.answers.columns import (
     value_words,
     values_named,
 )
+from infopursuit.pursuit.naive_bayes.credit import credit_of
 from infopursuit.pursuit.naive_bayes.model import InformationGain
-from infopursuit.pursuit.naive_bayes.selection import credit_of
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.questions.constraints import QuestionConstraints, check_words
 from infopursuit.questions.source import Questions, QuestionSource

@@ -16,10 +16,14 @@ from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain
-from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.pursuit.parts import Kinds
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.texts.knowledge import KnowledgeTable
+
+# Sources that estimators make from their own settings.
+SOURCES = Kinds("source", texts="infopursuit.questions.texts")
 
 
 @dataclass(frozen=True)
@@ -54,11 +58,13 @@ class QuestionSource(ABC):
 
     Attributes:
         of_tables: whether they are about rows of a table, not about embeddings.
+        width: d of the rows that they are about; None for any.
         rates: what the setting `rates="auto"` chooses from.
         note: a sentence below each explanation; None for none.
     """
 
     of_tables: ClassVar[bool] = False
+    width: int | None = None
     rates: ClassVar[tuple[str, ...]] = ("counted",)
     note: str | None = None
 
@@ -73,6 +79,15 @@ class QuestionSource(ABC):
             InputError: it is about other columns.
         """
         return self
+
+    def taught(
+        self, annotations: Mapping[str, Any], y: Any, data: InMemorySet, seed: int
+    ) -> QuestionSource:
+        """Return the same with what people say of single rows, in the order of the labels y."""
+        return self
+
+    def check_rows(self, data: TrainingSet, seed: int) -> None:  # noqa: B027 (most check none)
+        """Warn if the questions cannot be about these rows."""
 
     def variants(self, data: TrainingSet) -> Sequence[QuestionSource]:
         """Return sources of which `fit` takes the one that predicts other rows best."""

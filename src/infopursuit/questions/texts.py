@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ from infopursuit.pursuit.naive_bayes.training_set import (
     InMemorySet,
     TrainingSet,
 )
+from infopursuit.questions.annotations import fit_annotations
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.knowledge import (
     BY_CLIP,
@@ -45,7 +46,8 @@ from infopursuit.questions.knowledge import (
     Knowledge,
     TextWeights,
 )
-from infopursuit.questions.source import Questions, QuestionSource
+from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
+from infopursuit.questions.source import SOURCES, Questions, QuestionSource
 from infopursuit.texts.asking import questions
 from infopursuit.texts.class_kinds import comparable_texts
 from infopursuit.texts.knowledge import KnowledgeTable
@@ -74,6 +76,8 @@ class TextSource(QuestionSource):
         annotated: texts that follow the answers of people; None if there are none.
     """
 
+    kind: ClassVar[str] = "texts"
+
     def __init__(
         self,
         texts: TextTable,
@@ -82,16 +86,75 @@ class TextSource(QuestionSource):
         annotated: SupervisedConcepts | None = None,
     ) -> None:
         self.texts, self.knowledge = texts, knowledge
+        self.width = texts.unit_matrix.width
         self.relative_to = reference
         self.reference = texts.unit_matrix if reference is None else reference
         self.annotated = annotated
         self._known: ClassKnowledge | None = None
         self._draft: Any = None  # what it may change, once that is settled
 
-    def check(self, constraints: QuestionConstraints) -> None:
-        """Warn of words to ban that no text has, and of texts with equal embeddings."""
-        warn_of_idle_bans(self.texts.texts, constraints.ban)
-        warn_of_equal_embeddings(self.texts)
+    @classmethod
+    def of(
+        cls, texts: Any, embeddings: Any, knowledge: Any, reference: Any, ban: Sequence[str]
+    ) -> TextSource:
+        """Return the source of settings; warn of idle bans, and of texts with equal embeddings.
+
+        Args:
+            texts: (u,) the texts.
+            embeddings: (u, d).
+            knowledge: as the classifier takes it.
+            reference: (v, d) of the texts that scores are relative to; None for `texts`.
+            ban: texts or words that no question may contain.
+        """
+        if reference is not None:
+            reference = UnitMatrix(reference, "reference_embeddings")
+        source = cls(TextTable.from_arrays(texts, embeddings), Knowledge.of(knowledge), reference)
+        warn_of_idle_bans(source.texts.texts, ban)
+        warn_of_equal_embeddings(source.texts)
+        return source
+
+    @staticmethod
+    def check_settings(
+        texts: Sequence[str], knowledge: Any, labels: Any, constraints: QuestionConstraints
+    ) -> None:
+        """Check what needs no embeddings.
+
+        Raises:
+            InputError: a setting names no text, or knows nothing of these classes.
+        """
+        required_questions(TextTable.from_arrays(texts, np.ones((len(texts), 1))), constraints)
+        warn_of_idle_bans(texts, constraints.ban)
+        known = Knowledge.of(knowledge)
+        if known is not None and not known.drafted:
+            ClassKnowledge(known.given, np.unique(labels), texts)
+
+    def taught(
+        self, annotations: Mapping[str, Any], y: Any, data: InMemorySet, seed: int
+    ) -> TextSource:
+        """Return the same with what people say of single images, and the texts that they added."""
+        if not annotations:
+            return self
+        rows, within = cast(UnitMatrix, data.rows), data.moments.discounted
+        texts, annotated = fit_annotations(
+            annotations, self.texts, self.reference, rows, np.asarray(y), within, seed
+        )
+        return TextSource(texts, self.knowledge, self.relative_to, annotated)
+
+    def check_rows(self, data: TrainingSet, seed: int) -> None:
+        """Warn if texts and images seem to be of two CLIPs."""
+        warn_unless_one_clip(self.texts, data.sample(MOST, seed))
+
+    def chosen(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> list[str]:
+        """Return the texts that `choose` chooses."""
+        chooser = self.on(data, constraints, seed)
+        return self.texts.named(chooser.rows(constraints, seed))
+
+    def candidates(
+        self, data: TrainingSet, constraints: QuestionConstraints, seed: int, count: int
+    ) -> list[str]:
+        """Return at most `count` texts that tell most alone, after those that are asked anyway."""
+        chooser = TextsOnImages(self, data, self.known(data))
+        return self.texts.named(chooser.candidate_rows(count, constraints, seed))
 
     def known(self, data: TrainingSet) -> ClassKnowledge | None:
         """Return what is known of the classes, read or drafted by the CLIP; None for nothing."""
@@ -175,6 +238,9 @@ class TextSource(QuestionSource):
     def scatter(self, data: TrainingSet) -> float:
         """Return how much scores differ among images."""
         return score_scatter(self.texts.unit_matrix, data.moments.total)
+
+
+SOURCES.register(TextSource)
 
 
 def required_questions(

@@ -17,7 +17,7 @@ from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.answers.thresholds import ThresholdFit
-from infopursuit.pursuit.naive_bayes import selection, sharded_set, training_set
+from infopursuit.pursuit.naive_bayes import credit, selection, sharded_set, training_set
 from infopursuit.pursuit.naive_bayes.selection import (
     FAINT,
     CandidateTexts,
@@ -143,7 +143,7 @@ def test_a_large_universe_is_screened_for_the_texts_most_informative_alone(
 
 
 def test_credit_is_the_information_gained_in_roll_outs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection, "BUDGET", 3)
+    monkeypatch.setattr(credit, "BUDGET", 3)
     rates = drawn(4, 6).double().sigmoid()
     prior = torch.tensor([0.1, 0.2, 0.3, 0.4]).double()
     answers, weights = textbook.answers(k=6), drawn(40, seed=1).abs().double()
@@ -154,7 +154,7 @@ def test_credit_is_the_information_gained_in_roll_outs(monkeypatch: pytest.Monke
         for query in textbook.pursue(of, given, 3)[0]:
             expected[query] += float(weight) * textbook.gain(of, asked, query)
             asked[query] = float(given[query])
-    torch.testing.assert_close(selection.credit_of(of, answers.double(), weights), expected)
+    torch.testing.assert_close(credit.credit_of(of, answers.double(), weights), expected)
 
 
 GENERATOR = np.random.default_rng(0)

@@ -24,14 +24,13 @@ from infopursuit.core.executors import RayCluster, run_shards
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import ScoreMap, TextDirections
-from infopursuit.pursuit.answers.gain import entropy, information_gain
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import AnswerTable, count_yes
 from infopursuit.pursuit.answers.thresholds import ThresholdFit
 from infopursuit.pursuit.dictionary.forward_selection import forward_selection
+from infopursuit.pursuit.naive_bayes.credit import credit_of
 from infopursuit.pursuit.naive_bayes.fit import levels_reached, table_of_counts
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet, screened_images
-from infopursuit.pursuit.rollout import first_of_the_best
 from infopursuit.texts.text_table import SharedEmbeddings
 
 # A text is faint if its scores vary less than this share of what those of one text in ten exceed.
@@ -40,10 +39,8 @@ FAINT = 1 / 3
 # Texts whose answers are held at once; of a larger universe only the most informative ones are.
 CANDIDATES = 8192
 # Queries that forward selection chooses, in units of k. Of these the k are kept that gain most when
-# this many images are asked this many queries.
-POOL, ROLLED_OUT, BUDGET = 2, 512, 32
-# Gains that differ by less, in nats, are equal.
-NEGLIGIBLE = 1e-6
+# this many images are asked (`credit_of`).
+POOL, ROLLED_OUT = 2, 512
 # Texts of a block for another machine: seconds of its work, and some megabytes of scores.
 BLOCK = 8192
 
@@ -327,30 +324,6 @@ def chosen_columns(
     counts = None if query_weights is None else query_weights[chosen]
     credit = credit_of(table.select(chosen), answers[shown][:, chosen], weights[shown], counts)
     return chosen[credit.argsort(descending=True, stable=True)[:k].sort().values]
-
-
-def credit_of(
-    table: AnswerTable, answers: Tensor, weights: Tensor, query_weights: Tensor | None = None
-) -> Tensor:
-    """Return (m,) the information that each query gains when images are asked BUDGET queries.
-
-    Nobody sees these roll-outs, so they are computed in the dtype of the answers.
-    """
-    log_likelihood = table.log_likelihood.to(answers.dtype)
-    evidence = table.log_prior.to(answers.dtype).expand(len(answers), -1).clone()
-    likelihood, level = log_likelihood.exp(), table.level_of(answers)
-    answer_entropy = entropy(likelihood)
-    credit = torch.zeros(answers.shape[1], dtype=torch.float64)
-    mask = torch.zeros_like(answers, dtype=torch.bool)
-    for _ in range(min(BUDGET, answers.shape[1])):
-        gains = information_gain(evidence.softmax(dim=1), likelihood, answer_entropy)
-        gains = gains if query_weights is None else gains * query_weights.to(gains.dtype)
-        queries = first_of_the_best(gains.masked_fill(mask, -torch.inf), NEGLIGIBLE).unsqueeze(1)
-        gained = gains.gather(1, queries).squeeze(1).double()
-        credit += torch.bincount(queries.squeeze(1), gained * weights, minlength=len(credit))
-        mask.scatter_(1, queries, True)
-        evidence += log_likelihood[level.gather(1, queries), queries].squeeze(1)
-    return credit
 
 
 def _useful_columns(
