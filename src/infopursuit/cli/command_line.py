@@ -35,8 +35,6 @@ logger = logging.getLogger("infopursuit")
 NO_MEMORY = ("can't allocate memory", "failed to map segment")
 # What brings commands and options of its own, in a folder that nothing else imports.
 ROOMS = ["infopursuit.keys.options"]
-# What explanations are written as.
-FORMATS = ("text", "json", "csv", "html")
 # What the packages of `infopursuit[pipeline]` are imported as.
 PIPELINE = ("datasets", "dvc", "jinja2", "openai", "polars", "pydantic", "ruamel")
 
@@ -200,34 +198,31 @@ def _add_knowledge(commands: Any) -> None:
 
 
 def _add_explain(commands: Any) -> None:
-    run = _run("infopursuit.cli.explain", "explain")
-    message = "what was shown is complete, a file of --out was not written"
-    command = _command(commands, "explain", run, message)
-    _model(command)
-    _clip(command)
-    _output(command, *FORMATS)
+    command = _explaining(commands, "explain")
     _path(command, "--figures", "FOLDER", shtab.DIRECTORY)
-    _stopping(command)
     _option(command, "--classes-shown", "N", type=count, default=10)
-    _everything(command)
     _option(command, "--where", None, action="store_true")
-    _device(command)
     _path(command, "images", "IMAGE", nargs="+", type=str)
 
 
 def _add_dialogue(commands: Any) -> None:
-    run = _run("infopursuit.cli.dialogue", "dialogue")
-    message = "what was shown is complete, a file of --out was not written"
-    command = _command(commands, "dialogue", run, message)
-    _model(command)
-    _clip(command)
-    _output(command, *FORMATS)
-    _stopping(command)
+    command = _explaining(commands, "dialogue")
     _option(command, "--ask-below", "P", type=probability)
     _language_model(command)
-    _everything(command)
-    _device(command)
     _path(command, "image", "IMAGE", nargs="?", type=str)
+
+
+def _explaining(commands: Any, name: str) -> Any:
+    """Add a command that writes explanations, with the options of all such commands."""
+    message = "what was shown is complete, a file of --out was not written"
+    command = _command(commands, name, _run(f"infopursuit.cli.{name}", name), message)
+    _model(command)
+    _clip(command)
+    _output(command, "text", "json", "csv", "html")
+    _stopping(command)
+    _option(command, "--all", None, action="store_true", dest="everything")
+    _device(command)
+    return command
 
 
 def _add_predict(commands: Any) -> None:
@@ -338,10 +333,6 @@ def _language_model(command: argparse.ArgumentParser) -> None:
     _option(command, "--llm", "WHERE")
     _option(command, "--llm-model", "NAME")
     _option(command, "--llm-option", "KEY=VALUE", type=request_field, action="append")
-
-
-def _everything(command: argparse.ArgumentParser) -> None:
-    _option(command, "--all", None, action="store_true", dest="everything")
 
 
 def _random_state(command: argparse.ArgumentParser) -> None:
