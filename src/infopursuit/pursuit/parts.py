@@ -87,10 +87,17 @@ class Kinds:
 
 
 BAYES, NETWORKS = "infopursuit.pursuit.naive_bayes", "infopursuit.pursuit.vip.networks"
-RULES = Kinds("rule")
-QUERIERS = Kinds("querier", information_gain=f"{BAYES}.model", networks=NETWORKS)
+GAUSSIAN = "infopursuit.pursuit.gaussian"
+RULES = Kinds("rule", levels=f"{GAUSSIAN}.levels")
+QUERIERS = Kinds(
+    "querier",
+    information_gain=f"{BAYES}.model",
+    gaussian=f"{GAUSSIAN}.model",
+    networks=NETWORKS,
+)
 CLASSIFIERS = Kinds(
     "classifier",
+    gaussian=f"{GAUSSIAN}.model",
     naive_bayes=f"{BAYES}.model",
     subclasses=f"{BAYES}.subclass_model",
     networks=NETWORKS,

@@ -156,9 +156,9 @@ class Pursuit:
         return NOT_SURE
 
     def word(self, query: int, answer: float) -> str | None:
-        """Return an answer to a query as the value of its column; None if it is yes or no."""
+        """Return an answer to a query as the rule has it in words; None if it is yes or no."""
         if not self.words:
-            return None
+            return self.rule.word(query, answer)
         return self.words[query][round(answer * (len(self.words[query]) - 1))]
 
     @torch.no_grad()

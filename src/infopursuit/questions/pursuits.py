@@ -20,7 +20,11 @@ from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.source import QuestionSource
 from infopursuit.texts.knowledge import KnowledgeTable
 
-PURSUITS = Kinds("pursuit", naive_bayes="infopursuit.questions.fitting")
+PURSUITS = Kinds(
+    "pursuit",
+    gaussian="infopursuit.questions.gaussian",
+    naive_bayes="infopursuit.questions.fitting",
+)
 
 
 class Split(NamedTuple):

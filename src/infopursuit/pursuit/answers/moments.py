@@ -60,6 +60,18 @@ class ClassMoments(NamedTuple):
         even = self.total.diagonal().mean() * torch.eye(width, dtype=torch.float64)
         return self._drawn(self.within, even, float(width))
 
+    @property
+    def expected(self) -> Float[Tensor, "d d"]:
+        """The covariance to expect of new images of a class around its mean.
+
+        It is drawn towards a share of all scatter, which counts for as many images as an eighth of
+        the dimensions.
+        """
+        images, classes = self.weights.sum(), len(self.weights)
+        pseudo = len(self.within) / 8
+        own = self.within * images + pseudo * SHARE_WITHIN * self.total
+        return own / ((images - classes).clamp_min(0) + pseudo)
+
     def predictive_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:
         """Return the standard deviation to expect of scores of new images of each class; float32.
 

@@ -88,6 +88,10 @@ class AnswerRule(ABC):
         """Return answers in [0, 1] of images to all k queries."""
         return self.of_scores(self.scores(images))
 
+    def word(self, query: int, answer: float) -> str | None:
+        """Return an answer to a query in words of the rule's own; None for those of `WORDS`."""
+        return None
+
     def number_cuts(self, query: int) -> list[float] | None:
         """Return what a number is compared with to give an answer; None if numbers give none."""
         return None

@@ -1,0 +1,219 @@
+"""Fitting jointly normal scores, from the moments of training images.
+
+Counts, sums and one matrix of products of the embeddings are all that is fitted on: they add up,
+so images may come in shards, in any order. What is drawn from a sample of images are the words of
+answers and the temperature of the evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from infopursuit.pursuit.answers.moments import ClassMoments
+from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.gaussian.levels import DECILES, RANGE, LevelAnswers
+from infopursuit.pursuit.gaussian.scores import NormalScores
+
+# Share of the variance of a score that no other score shares, at least.
+LEAST_OWN = 0.1
+# Variances of scores are at least this: of images that are all alike.
+LEAST_VARIANCE = 1e-10
+# How many texts an average training image has above the level, above that of a firm yes; at most
+# these shares of all texts. Half of the texts are below the level of a no.
+ABOVE_LEVEL, ABOVE_YES = 10.0, 5.0
+MOST_ABOVE = 1 / 8
+NO_SHARE = 0.5
+# A word with fewer sampled images has the mean and variance of its place on the scale.
+FEWEST_OF_A_WORD = 8
+# What the temperature is chosen from: w, t and g.
+WEIGHTS = tuple(share / 20 for share in range(4, 25))
+SCALES = (2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
+GROWTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Without images to fit it on.
+ASSUMED = (0.6, 8.0, 0.5)
+
+
+class ScoreMoments(NamedTuple):
+    """What the moments of images say of the scores of any text; float64.
+
+    Attributes:
+        classes: how many images each class has.
+        means: of the images of each class.
+        within: covariance of the images of a class.
+        freedom: its degrees of freedom.
+    """
+
+    classes: Float[Tensor, " c"]
+    means: Float[Tensor, "c d"]
+    within: Float[Tensor, "d d"]
+    freedom: float
+
+    @classmethod
+    def of(cls, moments: ClassMoments) -> ScoreMoments:
+        """Return those of training images."""
+        freedom = float((moments.weights.sum() - len(moments.weights)).clamp_min(1))
+        return cls(moments.weights, moments.means, moments.expected, freedom)
+
+    @property
+    def prior(self) -> Float[Tensor, " c"]:
+        """The share of each class."""
+        return self.classes / self.classes.sum()
+
+    @property
+    def between(self) -> Float[Tensor, "d d"]:
+        """Covariance of the class means, weighted as classes are frequent."""
+        deviations = self.means - self.prior @ self.means
+        return deviations.T @ (self.prior.unsqueeze(1) * deviations)
+
+    def variance(self, directions: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """Return the variance of scores within classes."""
+        own = ((directions @ self.within) * directions).sum(dim=1)
+        return own.clamp_min(LEAST_VARIANCE)
+
+    def trust(self, directions: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """Return how far class means of scores are believed, by how well they are known.
+
+        Empirical Bayes: the share of their differences that is not due to few images.
+        """
+        means = self.means @ directions.T
+        noise = self.variance(directions) * (1 / self.classes).mean()
+        real = (means.var(dim=0) - noise).clamp_min(LEAST_VARIANCE)
+        return real / (real + noise)
+
+    def covariance(
+        self, directions: Float[Tensor, "k d"]
+    ) -> tuple[Float[Tensor, "k k"], float]:
+        """Return the covariance of scores within classes, drawn towards its diagonal, and how far.
+
+        By the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010) of the
+        correlations, which is the less the more images there are; at least LEAST_OWN.
+        """
+        covariance, k = directions @ self.within @ directions.T, len(directions)
+        deviation = self.variance(directions).sqrt()
+        correlation = covariance / torch.outer(deviation, deviation)
+        squares = correlation.square().sum()
+        above = (1 - 2 / k) * squares + k**2
+        below = (self.freedom + 1 - 2 / k) * (squares - k)
+        own = max(LEAST_OWN, min(1.0, float(above / below)) if below > 0 else 1.0)
+        diagonal = torch.diag(deviation.square())
+        return (1 - own) * covariance + own * diagonal, own
+
+
+def level_answers(
+    directions: Float[Tensor, "k d"], scores: Float[Tensor, "n k"], levels: tuple[float, ...],
+    weights: Float[Tensor, " n"],
+) -> LevelAnswers:
+    """Return how images answer.
+
+    Args:
+        directions: of the questions.
+        scores: of a sample of training images.
+        levels: the scores of no, of the level, and of a firm yes.
+        weights: of these images.
+    """
+    share = (weights / weights.sum()).unsqueeze(1).to(scores)
+    mean = (share * scores).sum(dim=0)
+    scale = (share * (scores - mean).square()).sum(dim=0).sqrt().clamp_min(LEAST_VARIANCE**0.5)
+    no, level, yes = levels
+    nothing = torch.zeros(len(directions), DECILES)
+    k = len(directions)
+    rule = LevelAnswers(directions, torch.full((k,), level), scale, torch.zeros(k, 2), nothing)
+    cuts = torch.stack([(cut - level) / (RANGE * scale) + NOT_SURE for cut in (no, yes)], dim=1)
+    order = scores.sort(dim=0)
+    reached = share.expand_as(scores).gather(0, order.indices).cumsum(dim=0)
+    places = [(reached < tenth / 10).sum(dim=0) for tenth in range(1, DECILES + 1)]
+    places = torch.stack(places).clamp(max=len(scores) - 1)
+    deciles = rule.of_scores(order.values.gather(0, places)).T.contiguous()
+    return LevelAnswers(directions, rule.level, scale, cuts, deciles)
+
+
+def normal_scores(
+    moments: ScoreMoments, rule: LevelAnswers, answers: Float[Tensor, "n k"],
+) -> NormalScores:
+    """Return what is expected of the answers of each class, not tempered.
+
+    Args:
+        moments: of the training images.
+        rule: how images answer.
+        answers: of a sample of training images.
+    """
+    directions = rule.directions.double()
+    units = 1 / (RANGE * rule.scale.double())
+    means, trust = moments.means @ directions.T, moments.trust(directions)
+    centre = moments.prior @ means
+    means = centre + trust * (means - centre)
+    means = (means - rule.level.double()) * units + NOT_SURE
+    covariance = moments.covariance(directions)[0] * torch.outer(units, units)
+    words, variances = word_moments(rule, answers)
+    return NormalScores(
+        moments.prior.log().float(),
+        means.float(),
+        covariance.float(),
+        words,
+        variances,
+        torch.tensor([1.0, 1.0, 0.0]),
+    )
+
+
+def word_moments(
+    rule: LevelAnswers, answers: Float[Tensor, "n k"]
+) -> tuple[Float[Tensor, "w k"], Float[Tensor, "w k"]]:
+    """Return mean and variance of the answers that each word of TOLD stands for."""
+    no, yes = rule.cuts.T
+    middle = torch.full_like(yes, NOT_SURE)
+    edges = [torch.full_like(no, -torch.inf), no, middle, yes, torch.full_like(yes, torch.inf)]
+    means, variances = [], []
+    for low, high in zip(edges[:-1], edges[1:], strict=True):
+        inside = ((answers > low) & (answers <= high)).to(answers)
+        count = inside.sum(dim=0)
+        mean = (inside * answers).sum(dim=0) / count.clamp_min(1)
+        variance = (inside * (answers - mean).square()).sum(dim=0) / count.clamp_min(1)
+        few = count < FEWEST_OF_A_WORD
+        deviation = 1 / RANGE
+        place = torch.where(
+            low.isinf(), high - deviation / 2,
+            torch.where(high.isinf(), low + deviation / 2, (low + high) / 2),
+        )
+        means.append(torch.where(few, place, mean))
+        variances.append(torch.where(few, torch.full_like(mean, deviation**2), variance))
+    return torch.stack(means), torch.stack(variances)
+
+
+class Course(NamedTuple):
+    """The evidence of held-out images after 1..T of their own questions.
+
+    Attributes:
+        log_prior: of the classes.
+        evidence: untempered.
+        labels: classes 0..c-1.
+    """
+
+    log_prior: Float[Tensor, " c"]
+    evidence: Float[Tensor, "n T c"]
+    labels: Int[Tensor, " n"]
+
+
+def fit_temperature(courses: Sequence[Course], lengths: Int[Tensor, " T"]) -> Float[Tensor, " 3"]:
+    """Return the temperature with the least cross-entropy, a mean over images and lengths."""
+    grid = torch.tensor(list(product(WEIGHTS, SCALES, GROWTHS)), dtype=torch.float64)
+    weight, scale, growth = grid.T.unsqueeze(2)
+    weights = weight / (1 + lengths / scale) ** growth  # of each choice and length
+    at = torch.tensor([*WEIGHTS, *(share / 50 for share in range(1, 10))]).double().sort().values
+    losses = torch.zeros(len(lengths), len(at), dtype=torch.float64)
+    for log_prior, evidence, labels in courses:
+        truth = labels.view(-1, 1, 1).expand(-1, len(lengths), 1)
+        for place, each in enumerate(at):
+            logits = log_prior + each * evidence
+            right = logits.gather(2, truth).squeeze(2)
+            losses[:, place] += (logits.logsumexp(dim=2) - right).sum(dim=0)
+    right = torch.searchsorted(at, weights.contiguous()).clamp(1, len(at) - 1)
+    share = ((weights - at[right - 1]) / (at[right] - at[right - 1])).clamp(0, 1)
+    rows = torch.arange(len(lengths))
+    loss = losses[rows, right - 1] * (1 - share) + losses[rows, right] * share
+    return grid[loss.sum(dim=1).argmin()].float()

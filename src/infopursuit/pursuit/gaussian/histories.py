@@ -1,0 +1,119 @@
+"""What is expected of all answers after some of them, updated by one answer at a time.
+
+After the answers A the answer to question q is normal in class y with
+
+    mean      mean_yq + covariance_qA covariance_AA^-1 (a_A - mean_yA)
+    variance  the same in all classes, whatever the answers were
+
+Each answer adds one row to a Cholesky factor: with the answer's standardised surprise z_y in each
+class and its loading u_q on each question, means grow by z_y u_q, and variances fall by u_q^2.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.pursuit.gaussian.scores import NormalScores
+
+# Answers that there is room for at first.
+FIRST = 8
+# Variances stay above this share of what they are before any answer.
+LEAST = 1e-6
+
+
+class Conditioned:
+    """b histories that start empty and grow by one answer at a time, in float64.
+
+    Attributes:
+        evidence: (b, c) log-likelihood of the answers in each class, up to a constant.
+        variance: (b, k) that is left of each answer.
+        asked: (b, k) which questions have an answer.
+        length: T, of the longest history.
+    """
+
+    @torch.no_grad()
+    def __init__(self, scores: NormalScores, batch: int) -> None:
+        self.scores, self.length = scores, 0
+        self.own = scores.covariance.diagonal()
+        self.variance = self.own.expand(batch, -1).clone()
+        self.evidence = scores.log_prior.new_zeros(batch, len(scores.log_prior))
+        self.asked = torch.zeros_like(self.variance, dtype=torch.bool)
+        self._surprises = self.evidence.new_zeros(batch, FIRST, self.evidence.shape[1])
+        self._loadings = self.variance.new_zeros(batch, FIRST, self.variance.shape[1])
+
+    @property
+    def surprises(self) -> Float[Tensor, "b T c"]:
+        """z of each answer."""
+        return self._surprises[:, : self.length]
+
+    @property
+    def loadings(self) -> Float[Tensor, "b T k"]:
+        """u of each answer."""
+        return self._loadings[:, : self.length]
+
+    @torch.no_grad()
+    def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
+        """Let each empty history start with the answers that `known` selects."""
+        for _ in range(int(known.sum(dim=1).max()) if known.numel() else 0):
+            left = known & ~self.asked
+            queries, some = left.int().argmax(dim=1), left.any(dim=1)
+            self._observe(queries, answers.gather(1, queries.unsqueeze(1)).squeeze(1), some)
+
+    @torch.no_grad()
+    def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
+        """Append one question, not asked before, and its answer to the first r histories."""
+        if len(queries) < len(self.asked):
+            self.keep(torch.arange(len(queries), device=queries.device))
+        self._observe(queries, answers, torch.ones_like(queries, dtype=torch.bool))
+
+    def _observe(self, queries: Tensor, answers: Tensor, counts: Tensor) -> None:
+        """Learn the answers of the histories that `counts` selects."""
+        rows = torch.arange(len(queries), device=queries.device)
+        values, noise = self.scores.observed(queries, answers)
+        variance = self.variance[rows, queries] + noise
+        at = self.loadings[rows, :, queries].unsqueeze(1)
+        loading = self.scores.covariance[queries] - (at @ self.loadings).squeeze(1)
+        mean = self.scores.means.T[queries] + (at @ self.surprises).squeeze(1)
+        told = (counts & torch.isfinite(noise)).unsqueeze(1)
+        deviation = variance.sqrt().unsqueeze(1)
+        loading = torch.where(told, loading / deviation, 0.0)
+        surprise = torch.where(told, (values.unsqueeze(1) - mean) / deviation, 0.0)
+        self.evidence = self.evidence - surprise.square() / 2
+        self.variance = (self.variance - loading.square()).maximum(LEAST * self.own)
+        self.asked[rows, queries] |= counts
+        if self.length == self._surprises.shape[1]:  # room for as many again
+            self._surprises = torch.cat([self._surprises, torch.zeros_like(self._surprises)], dim=1)
+            self._loadings = torch.cat([self._loadings, torch.zeros_like(self._loadings)], dim=1)
+        self._surprises[:, self.length], self._loadings[:, self.length] = surprise, loading
+        self.length += 1
+
+    def keep(self, rows: Int[Tensor, " r"]) -> None:
+        """Go on with these histories alone, in this order."""
+        if len(rows) == len(self.asked):  # as they are
+            return
+        for name in ("evidence", "variance", "asked", "_surprises", "_loadings"):
+            setattr(self, name, getattr(self, name)[rows])
+
+    def means(self, queries: Int[Tensor, "b m"]) -> Float[Tensor, "b c m"]:
+        """Return the mean of the answers to some questions in each class."""
+        places = queries.unsqueeze(1).expand(-1, self.length, -1)
+        learned = self.surprises.transpose(1, 2) @ self.loadings.gather(2, places)
+        return self.scores.means.T[queries].transpose(1, 2) + learned
+
+    def spread(self, posterior: Float[Tensor, "b c"]) -> Float[Tensor, "b k"]:
+        """Return the variance of the classes' means of every answer, under a posterior; float32.
+
+        The means of all classes and questions are not held: only those that classes had before any
+        answer, which all images share.
+        """
+        weights, means = posterior.float(), self.scores.deviations
+        spread = weights @ means.square() - (weights @ means).square()
+        if self.length:
+            surprises, loadings = self.surprises.float(), self.loadings.float()
+            centre = surprises @ weights.unsqueeze(2)
+            weighted = (surprises - centre) * weights.unsqueeze(1)
+            learned = (weighted @ (2 * means)).baddbmm_(weighted @ surprises.mT, loadings)
+            spread += learned.mul_(loadings).sum(dim=1)
+        return spread.clamp_min_(0)

@@ -1,0 +1,65 @@
+"""How much an answer tells of the class, where the classes' means differ and not the variance.
+
+The answer is a mixture of normal distributions, one for each class, and
+
+    I(answer; class) = h(mixture) - h(normal)    in nats
+
+The entropy of the mixture has no formula. It is an integral over one dimension, and sums over even
+nodes are nearly exact for normal distributions as long as these are at most one deviation apart.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+# Nodes lie at most STEP deviations apart, and go REACH deviations beyond the outermost means; there
+# are at most MOST of them.
+STEP, REACH, MOST = 1.0, 3.0, 48
+# Classes that are less probable play no part.
+NEGLIGIBLE = 1e-4
+
+
+def mixture_information(
+    means: Float[Tensor, "b c m"], variance: Float[Tensor, "b m"], posterior: Float[Tensor, "b c"]
+) -> Float[Tensor, "b m"]:
+    """Return the information of m answers of b images about the class, in nats.
+
+    Args:
+        means: of each answer in each class.
+        variance: of each answer within a class.
+        posterior: of the classes.
+    """
+    deviation = variance.sqrt().unsqueeze(1)
+    counts = posterior > NEGLIGIBLE
+    most = int(counts.sum(dim=1).max())
+    if most < posterior.shape[1]:  # the most probable classes of each image
+        posterior, places = posterior.topk(most, dim=1)
+        means = means.gather(1, places.unsqueeze(2).expand(-1, -1, means.shape[2]))
+        counts = posterior > NEGLIGIBLE
+    scaled = means / deviation
+    out = ~counts.unsqueeze(2)
+    high = scaled.masked_fill(out, -torch.inf).amax(dim=1) + REACH
+    low = scaled.masked_fill(out, torch.inf).amin(dim=1) - REACH
+    nodes = min(MOST, 2 + int(((high - low).max() / STEP).item()))
+    step = (high - low) / (nodes - 1)
+    density = torch.zeros(len(means), nodes, means.shape[2], dtype=means.dtype, device=means.device)
+    at = low.unsqueeze(1) + step.unsqueeze(1) * torch.arange(nodes, device=means.device).unsqueeze(1)
+    for place in range(most):
+        surprise = at - scaled[:, place].unsqueeze(1)
+        density += torch.exp(-surprise.square() / 2) * posterior[:, place, None, None]
+    density = density / math.sqrt(2 * math.pi)
+    entropy = -torch.special.xlogy(density, density).sum(dim=1) * step
+    return (entropy - math.log(2 * math.pi * math.e) / 2).clamp_min(0)
+
+
+def share_of_yes(
+    means: Float[Tensor, "b c m"], variance: Float[Tensor, "b m"], posterior: Float[Tensor, "b c"],
+    level: float,
+) -> Float[Tensor, "b m"]:
+    """Return how probable it is that an answer exceeds a level."""
+    above = torch.special.ndtr((means - level) / variance.sqrt().unsqueeze(1))
+    return (posterior.unsqueeze(1) @ above).squeeze(1)

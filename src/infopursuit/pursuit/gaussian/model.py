@@ -1,0 +1,169 @@
+"""The querier and the classifier of jointly normal scores.
+
+The classifier adds up evidence (`histories.Conditioned`), divided by a temperature that grows with
+the number of questions. The querier asks what would tell most of the class, eq. (ip) of the paper:
+of the questions whose classes' means spread most for the variance that is left, the one with the
+most information. It counts the more, the more likely a yes is, up to even odds: what can be
+said of an image explains more than how little it looks like something.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.gaussian.histories import Conditioned
+from infopursuit.pursuit.gaussian.information import mixture_information, share_of_yes
+from infopursuit.pursuit.gaussian.scores import NormalScores
+from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
+from infopursuit.pursuit.querier import Criterion
+
+# Information is computed of this many questions, those with the largest ratio of spread to variance.
+CANDIDATES = 8
+# What a yes that is as likely as not adds to the information, as a share of it.
+SAYABLE = 1.5
+# Information that differs by less, in nats, is equal.
+ROUNDING = 1e-9
+
+
+class GaussianClassifier:
+    """f: the posterior from the likelihood of all answers together."""
+
+    kind: ClassVar[str] = "gaussian"
+    table: ClassVar[None] = None
+    exact: ClassVar[None] = None
+
+    def __init__(self, scores: NormalScores) -> None:
+        self.scores, self.exact_scores = scores, scores.double()
+
+    def __call__(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b c"]:
+        """Return the class logits of the history that `mask` selects; the largest is 0."""
+        histories = self.incremental(len(answers))
+        histories.start(answers, mask > 0)
+        return histories.outputs(len(answers))
+
+    def incremental(self, batch: int) -> _Evidence:
+        """Start `batch` empty histories."""
+        return _Evidence(self.exact_scores, batch)
+
+    def select(self, columns: Int[Tensor, " m"]) -> GaussianClassifier:
+        """Return the classifier of m of the questions."""
+        return GaussianClassifier(self.scores.select(columns))
+
+    def among(self, classes: Int[Tensor, " m"]) -> GaussianClassifier:
+        """Return the classifier of m of the classes."""
+        return GaussianClassifier(self.scores.among(classes))
+
+    def to(self, device: torch.device | str) -> GaussianClassifier:
+        """Return the same on a device."""
+        return GaussianClassifier(self.scores.to(device))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the tensors of the scores."""
+        return self.scores.tensors()
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return what is expected of the scores."""
+        return NormalScores.shapes(sizes, tensors)
+
+    @classmethod
+    def from_tensors(cls, tensors: Mapping[str, Tensor], sizes: Sizes) -> GaussianClassifier:
+        """Return the classifier that `tensors` gave."""
+        return cls(NormalScores(**tensors))
+
+
+class _Evidence(Conditioned):
+    def outputs(self, rows: int) -> Float[Tensor, "r c"]:
+        """Return logits of the classes; the largest is 0: float32 is precise there."""
+        asked = self.asked[:rows].sum(dim=1).to(self.evidence)
+        weight = self.scores.weight(asked).unsqueeze(1)
+        logits = self.scores.log_prior + weight * self.evidence[:rows]
+        return (logits - logits.amax(dim=1, keepdim=True)).float()
+
+
+class GaussianQuerier:
+    """g: the expected information of the next answer about the class, in nats."""
+
+    kind: ClassVar[str] = "gaussian"
+    criterion: Criterion = "information gain"
+    repeats: ClassVar[bool] = False
+    rounding = ROUNDING
+
+    def __init__(self, scores: NormalScores) -> None:
+        self.scores = scores
+        self.exact_scores = scores.double()
+
+    def __call__(
+        self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
+    ) -> Float[Tensor, "b k"]:
+        """Return the value of every question after the history that `mask` selects."""
+        histories = self.incremental(len(answers))
+        histories.start(answers, mask > 0)
+        return histories.outputs(len(answers))
+
+    def values(self, outputs: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
+        """Return the values themselves; -inf marks questions that are no candidates."""
+        return outputs
+
+    def incremental(self, batch: int) -> _Questions:
+        """Start `batch` empty histories."""
+        return _Questions(self.exact_scores, batch)
+
+    def select(self, columns: Int[Tensor, " m"]) -> GaussianQuerier:
+        """Return the querier of m of the questions."""
+        return GaussianQuerier(self.scores.select(columns))
+
+    def judged_by(self, classifier: GaussianClassifier) -> GaussianQuerier:
+        """Return the querier that tells apart the classes of a classifier."""
+        return GaussianQuerier(classifier.scores)
+
+    def to(self, device: torch.device | str) -> GaussianQuerier:
+        """Return the same on a device."""
+        return GaussianQuerier(self.scores.to(device))
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Return none: the scores are saved with the classifier."""
+        return {}
+
+    @classmethod
+    def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
+        """Return that there are none."""
+        return {}
+
+    @classmethod
+    def from_tensors(
+        cls, tensors: Mapping[str, Tensor], sizes: Sizes, classifier: GaussianClassifier
+    ) -> GaussianQuerier:
+        """Return the querier beside a classifier."""
+        return cls(classifier.scores)
+
+
+class _Questions(Conditioned):
+    def outputs(self, rows: int) -> Float[Tensor, "r k"]:
+        """Return the value of the candidates of the first histories, -inf of other questions."""
+        if rows < len(self.asked):
+            self.keep(torch.arange(rows, device=self.asked.device))
+        if not self.loadings.shape[1] and rows > 1:  # all histories are empty, and so alike
+            return _Questions(self.scores, 1).outputs(1).repeat(rows, 1)
+        posterior = (self.scores.log_prior + self.evidence).softmax(dim=1)
+        ratio = (self.spread(posterior) / self.variance.float()).masked_fill(self.asked, -torch.inf)
+        ratio, places = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
+        means, variance = self.means(places), self.variance.gather(1, places)
+        yes = share_of_yes(means, variance, posterior, NOT_SURE).clamp(max=0.5)
+        value = mixture_information(means, variance, posterior) * (1 + 2 * SAYABLE * yes)
+        value = value.masked_fill(ratio == -torch.inf, -torch.inf)
+        values = torch.full_like(self.variance, -torch.inf)
+        return values.scatter(1, places, value)
+
+
+CLASSIFIERS.register(GaussianClassifier)
+QUERIERS.register(GaussianQuerier)
