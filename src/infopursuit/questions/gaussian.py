@@ -82,10 +82,10 @@ class TextScores(TextsOnImages):
         some = torch.randperm(count, generator=generator)[:LEVELLED_TEXTS].sort().values
         images = self.data.sample(LEVELLED, seed).rows.tensor()
         scores = (images @ self.directions(some).T).flatten().sort().values
-        most = MOST_ABOVE * count
-        above = [min(each, most * each / ABOVE_LEVEL) / count for each in (ABOVE_LEVEL, ABOVE_YES)]
-        no, level, yes = (scores[int((1 - share) * (len(scores) - 1))] for share in (NO_SHARE, *above))
-        return float(no), float(level), float(yes)
+        most = min(ABOVE_LEVEL, MOST_ABOVE * count) / count
+        above = (NO_SHARE, most, most * ABOVE_YES / ABOVE_LEVEL)
+        no, level, yes = (float(scores[int((1 - each) * (len(scores) - 1))]) for each in above)
+        return no, level, yes
 
     def fitted(
         self, rows: Int[Tensor, " k"], levels: tuple[float, float, float], seed: int

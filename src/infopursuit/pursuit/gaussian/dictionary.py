@@ -4,8 +4,9 @@ Forward selection: the next text has the largest ratio of the spread of the clas
 variance within classes, both of what the texts before it leave open. A text has a large ratio only
 if it is plainly true of some of the classes, so the dictionary is about the classes.
 
-All is done in the space of the embeddings: the score of a text is linear in the image, and its means
-and variances follow from those of images. One text costs two products of a matrix and a vector.
+All is done in the space of the embeddings: the score of a text is linear in the image, and its
+means and variances follow from those of images. One text costs two products of a matrix and a
+vector.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ answers and the temperature of the evidence.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import torch
@@ -86,9 +86,7 @@ class ScoreMoments(NamedTuple):
         real = (means.var(dim=0) - noise).clamp_min(LEAST_VARIANCE)
         return real / (real + noise)
 
-    def covariance(
-        self, directions: Float[Tensor, "k d"]
-    ) -> tuple[Float[Tensor, "k k"], float]:
+    def covariance(self, directions: Float[Tensor, "k d"]) -> tuple[Float[Tensor, "k k"], float]:
         """Return the covariance of scores within classes, drawn towards its diagonal, and how far.
 
         By the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010) of the
@@ -106,7 +104,9 @@ class ScoreMoments(NamedTuple):
 
 
 def level_answers(
-    directions: Float[Tensor, "k d"], scores: Float[Tensor, "n k"], levels: tuple[float, ...],
+    directions: Float[Tensor, "k d"],
+    scores: Float[Tensor, "n k"],
+    levels: tuple[float, ...],
     weights: Float[Tensor, " n"],
 ) -> LevelAnswers:
     """Return how images answer.
@@ -134,7 +134,9 @@ def level_answers(
 
 
 def normal_scores(
-    moments: ScoreMoments, rule: LevelAnswers, answers: Float[Tensor, "n k"],
+    moments: ScoreMoments,
+    rule: LevelAnswers,
+    answers: Float[Tensor, "n k"],
 ) -> NormalScores:
     """Return what is expected of the answers of each class, not tempered.
 
@@ -169,7 +171,7 @@ def word_moments(
     middle = torch.full_like(yes, NOT_SURE)
     edges = [torch.full_like(no, -torch.inf), no, middle, yes, torch.full_like(yes, torch.inf)]
     means, variances = [], []
-    for low, high in zip(edges[:-1], edges[1:], strict=True):
+    for low, high in pairwise(edges):
         inside = ((answers > low) & (answers <= high)).to(answers)
         count = inside.sum(dim=0)
         mean = (inside * answers).sum(dim=0) / count.clamp_min(1)
@@ -177,7 +179,8 @@ def word_moments(
         few = count < FEWEST_OF_A_WORD
         deviation = 1 / RANGE
         place = torch.where(
-            low.isinf(), high - deviation / 2,
+            low.isinf(),
+            high - deviation / 2,
             torch.where(high.isinf(), low + deviation / 2, (low + high) / 2),
         )
         means.append(torch.where(few, place, mean))

@@ -18,7 +18,7 @@ from torch import Tensor
 
 # Nodes lie at most STEP deviations apart, and go REACH deviations beyond the outermost means; there
 # are at most MOST of them.
-STEP, REACH, MOST = 1.0, 3.0, 48
+STEP, REACH, MOST = 1.0, 3.5, 48
 # Classes that are less probable play no part.
 NEGLIGIBLE = 1e-4
 
@@ -34,30 +34,32 @@ def mixture_information(
         posterior: of the classes.
     """
     deviation = variance.sqrt().unsqueeze(1)
-    counts = posterior > NEGLIGIBLE
-    most = int(counts.sum(dim=1).max())
+    posterior = posterior.where(posterior > NEGLIGIBLE, 0)
+    most = int((posterior > 0).sum(dim=1).max())
     if most < posterior.shape[1]:  # the most probable classes of each image
         posterior, places = posterior.topk(most, dim=1)
         means = means.gather(1, places.unsqueeze(2).expand(-1, -1, means.shape[2]))
-        counts = posterior > NEGLIGIBLE
-    scaled = means / deviation
-    out = ~counts.unsqueeze(2)
-    high = scaled.masked_fill(out, -torch.inf).amax(dim=1) + REACH
-    low = scaled.masked_fill(out, torch.inf).amin(dim=1) - REACH
-    nodes = min(MOST, 2 + int(((high - low).max() / STEP).item()))
-    step = (high - low) / (nodes - 1)
-    density = torch.zeros(len(means), nodes, means.shape[2], dtype=means.dtype, device=means.device)
-    at = low.unsqueeze(1) + step.unsqueeze(1) * torch.arange(nodes, device=means.device).unsqueeze(1)
+    scaled, none = means / deviation, (posterior == 0).unsqueeze(2)
+    low = scaled.masked_fill(none, torch.inf).amin(dim=1) - REACH
+    reach = scaled.masked_fill(none, -torch.inf).amax(dim=1) + REACH - low
+    step = (reach / (MOST - 1)).clamp_min(STEP).unsqueeze(1)
+    last = (reach.unsqueeze(1) / step).ceil()
+    nodes = torch.arange(1 + int(last.max()), device=means.device, dtype=means.dtype).unsqueeze(1)
+    at = low.unsqueeze(1) + step * nodes
+    density = torch.zeros_like(at)
     for place in range(most):
         surprise = at - scaled[:, place].unsqueeze(1)
         density += torch.exp(-surprise.square() / 2) * posterior[:, place, None, None]
-    density = density / math.sqrt(2 * math.pi)
-    entropy = -torch.special.xlogy(density, density).sum(dim=1) * step
+    density = density.where(nodes <= last, 0)  # of an answer, not of the longest of the batch
+    density = density / (math.sqrt(2 * math.pi) * posterior.sum(dim=1)[:, None, None])
+    entropy = -(torch.special.xlogy(density, density) * step).sum(dim=1)
     return (entropy - math.log(2 * math.pi * math.e) / 2).clamp_min(0)
 
 
 def share_of_yes(
-    means: Float[Tensor, "b c m"], variance: Float[Tensor, "b m"], posterior: Float[Tensor, "b c"],
+    means: Float[Tensor, "b c m"],
+    variance: Float[Tensor, "b m"],
+    posterior: Float[Tensor, "b c"],
     level: float,
 ) -> Float[Tensor, "b m"]:
     """Return how probable it is that an answer exceeds a level."""

@@ -1,8 +1,8 @@
 """How images answer by scores: the evidence is the score, and a yes is a level.
 
 The score of a text is the image along the text's direction. Its answer in [0, 1] is the same in
-other units: 0.5 at the level, which is one for all texts of a CLIP, and 1 / RANGE a deviation of the
-scores of training images. In words an answer is
+other units: 0.5 at the level, which is one for all texts of a CLIP, and 1 / RANGE a deviation of
+the scores of training images. In words an answer is
 
     yes, probably       above the level: far, or just
     no                  far below

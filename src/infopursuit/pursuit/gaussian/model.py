@@ -9,12 +9,11 @@ said of an image explains more than how little it looks like something.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import NOT_SURE
@@ -24,7 +23,8 @@ from infopursuit.pursuit.gaussian.scores import NormalScores
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
-# Information is computed of this many questions, those with the largest ratio of spread to variance.
+# Information is computed of this many questions: those with the largest ratio of spread to
+# variance.
 CANDIDATES = 8
 # What a yes that is as likely as not adds to the information, as a share of it.
 SAYABLE = 1.5
@@ -58,9 +58,9 @@ class GaussianClassifier:
         """Return the classifier of m of the questions."""
         return GaussianClassifier(self.scores.select(columns))
 
-    def among(self, classes: Int[Tensor, " m"]) -> GaussianClassifier:
+    def for_classes(self, classes: Int[Tensor, " m"]) -> GaussianClassifier:
         """Return the classifier of m of the classes."""
-        return GaussianClassifier(self.scores.among(classes))
+        return GaussianClassifier(self.scores.for_classes(classes))
 
     def to(self, device: torch.device | str) -> GaussianClassifier:
         """Return the same on a device."""
@@ -122,7 +122,7 @@ class GaussianQuerier:
         """Return the querier of m of the questions."""
         return GaussianQuerier(self.scores.select(columns))
 
-    def judged_by(self, classifier: GaussianClassifier) -> GaussianQuerier:
+    def for_classifier(self, classifier: GaussianClassifier) -> GaussianQuerier:
         """Return the querier that tells apart the classes of a classifier."""
         return GaussianQuerier(classifier.scores)
 

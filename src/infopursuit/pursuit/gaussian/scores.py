@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS
@@ -98,11 +98,9 @@ class NormalScores:
             lambda name, tensor: tensor[:, columns] if name in OF_QUESTIONS else tensor
         )
 
-    def among(self, classes: Int[Tensor, " m"]) -> NormalScores:
+    def for_classes(self, classes: Int[Tensor, " m"]) -> NormalScores:
         """Return the same of m of the classes, as if there were no others."""
-        some = self._changed(
-            lambda name, tensor: tensor[classes] if name in OF_CLASSES else tensor
-        )
+        some = self._changed(lambda name, tensor: tensor[classes] if name in OF_CLASSES else tensor)
         return replace(some, log_prior=some.log_prior.log_softmax(dim=0))
 
     def _changed(self, change: Callable[[str, Tensor], Tensor]) -> NormalScores:
