@@ -50,7 +50,6 @@ from infopursuit.estimators.description import (
 from infopursuit.pursuit.answers.columns import value_words
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
 from infopursuit.pursuit.answers.table import Counts
-from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, RULES, Sizes, check_tensors
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -60,7 +59,7 @@ WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 KNOWLEDGE = "knowledge.csv"
 FILES = (DESCRIPTION, WEIGHTS, CLIP, KNOWLEDGE)
 # The parts that a model may have besides its rule, its querier and its classifier.
-MORE: dict[str, Any] = {"conformity": Conformity, "counts": Counts}
+MORE: dict[str, Any] = {"counts": Counts}
 # Bytes that `load` reads of a file; more is refused before it is read.
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
 # A save under way replaces both files within milliseconds: how often `load` looks, and the pause.
@@ -349,9 +348,10 @@ def _restored(
     of_querier = sizes._replace(outputs=sizes.k)
     tensors = read("querier", querier_kind, of_querier)
     querier = querier_kind.from_tensors(tensors, of_querier, classifier)
+    kinds = {**MORE, "conformity": getattr(classifier_kind, "conformity", None)}
     more = {
-        part: kind.from_tensors(read(part, kind, sizes)) if part in parts else None
-        for part, kind in MORE.items()
+        part: kind.from_tensors(read(part, kind, sizes)) if kind and part in parts else None
+        for part, kind in kinds.items()
     }
     if parts:
         part, tensors = next(iter(parts.items()))

@@ -11,6 +11,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.conformity import KEPT
+from infopursuit.pursuit.gaussian.conformity import GaussianConformity
 from infopursuit.pursuit.gaussian.dictionary import forward_selection
 from infopursuit.pursuit.gaussian.fit import (
     ABOVE_LEVEL,
@@ -116,6 +118,11 @@ class GaussianPursuit(PursuitMethod):
         """Choose the texts, fit their scores, and temper the evidence on held-out images."""
         if not isinstance(source, TextSource):
             raise InputError("pursuit is 'gaussian', which asks about texts; expected texts")
+        if source.knowledge is not None or source.annotated is not None:
+            raise InputError(
+                "pursuit is 'gaussian', which learns from images alone; expected no knowledge and "
+                "no annotations"
+            )
         train, held_out, classes = split.train, split.held_out, split.train.classes
         texts = TextScores(source, train)
         rows, levels = texts.rows(constraints, seed), texts.levels(seed)
@@ -132,7 +139,10 @@ class GaussianPursuit(PursuitMethod):
         temperature = torch.tensor(ASSUMED)
         if courses:
             temperature = fit_temperature(courses, lengths(len(rows)))
-        scores = replace(scores, temperature=temperature)
+        scores, conformity = replace(scores, temperature=temperature), None
+        if held_out is not None:
+            kept = rule.answers(held_out.sample(KEPT, 0).rows.tensor())
+            conformity = GaussianConformity(scores, kept)
         names = tuple(map(str, classes))
         queries = texts.texts.named(rows)
         first = None if constraints.first is None else queries.index(constraints.first)
@@ -143,6 +153,7 @@ class GaussianPursuit(PursuitMethod):
             GaussianQuerier(scores),
             GaussianClassifier(scores),
             first,
+            conformity,
             labels=other_labels(classes),
             wording=source.wording(queries, names),
             note=source.note,

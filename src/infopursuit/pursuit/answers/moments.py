@@ -64,12 +64,13 @@ class ClassMoments(NamedTuple):
     def expected(self) -> Float[Tensor, "d d"]:
         """The covariance to expect of new images of a class around its mean.
 
-        It is drawn towards a share of all scatter, which counts for as many images as an eighth of
-        the dimensions.
+        It is drawn towards a share of all scatter, half of it as it is and half the same in every
+        direction, which counts for as many images as an eighth of the dimensions.
         """
-        images, classes = self.weights.sum(), len(self.weights)
-        pseudo = len(self.within) / 8
-        own = self.within * images + pseudo * SHARE_WITHIN * self.total
+        images, classes, total = self.weights.sum(), len(self.weights), self.total
+        pseudo = len(total) / 8
+        even = total.diagonal().mean() * torch.eye(len(total), dtype=torch.float64)
+        own = self.within * images + pseudo * SHARE_WITHIN * (total + even) / 2
         return own / ((images - classes).clamp_min(0) + pseudo)
 
     def predictive_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:

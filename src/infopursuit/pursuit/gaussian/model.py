@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.gaussian.conformity import GaussianConformity
 from infopursuit.pursuit.gaussian.histories import Conditioned
 from infopursuit.pursuit.gaussian.information import mixture_information, share_of_yes
 from infopursuit.pursuit.gaussian.scores import NormalScores
@@ -36,6 +37,7 @@ class GaussianClassifier:
     """f: the posterior from the likelihood of all answers together."""
 
     kind: ClassVar[str] = "gaussian"
+    conformity: ClassVar[type[GaussianConformity]] = GaussianConformity
     table: ClassVar[None] = None
     exact: ClassVar[None] = None
 

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import ANY, NOT_SURE, UNSURE
 from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
@@ -52,6 +53,7 @@ class NaiveBayes:
     """
 
     kind: ClassVar[str] = "naive_bayes"
+    conformity: ClassVar[type[Conformity]] = Conformity
     TABLE: ClassVar[type[AnswerTable]] = AnswerTable
 
     def __init_subclass__(cls, **more: Any) -> None:

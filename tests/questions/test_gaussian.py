@@ -1,0 +1,142 @@
+"""The pursuit of jointly normal scores as people use it, on planted images."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import infopursuit
+from infopursuit import InformationPursuitClassifier, InputError
+from infopursuit.datasets.matrix import UnitMatrix
+from infopursuit.pursuit.gaussian.fit import ScoreMoments
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
+from tests.planted import Planted, planted
+
+K = 8
+
+
+@pytest.fixture(scope="module")
+def world() -> Planted:
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def model(world: Planted) -> Any:
+    return classifier(world).fit(world.X, world.y)
+
+
+def classifier(world: Planted, **settings: Any) -> Any:
+    how = {"n_queries": K, "pursuit": "gaussian", **settings}
+    return InformationPursuitClassifier(world.texts, world.embeddings, **how)
+
+
+def test_its_questions_are_the_texts_that_are_true_of_classes(model: Any, world: Planted) -> None:
+    true = world.texts[: len(model.classes_)]
+    assert set(true) <= set(model.queries_)
+    assert set(model.roll_out(world.X_test, 2).order[:, 0].tolist()) <= {
+        model.queries_.index(each) for each in true
+    }
+    accuracies = model.accuracy_by_budget(world.X_test, world.y_test)
+    plain = classifier(world, pursuit="naive_bayes").fit(world.X, world.y)
+    assert accuracies[3] >= plain.accuracy_by_budget(world.X_test, world.y_test)[3]
+    assert accuracies[-1] > 0.95
+
+
+def test_it_comes_back_and_loses_questions_and_classes(
+    model: Any, world: Planted, tmp_path: Path
+) -> None:
+    model.save(tmp_path)
+    again = infopursuit.load(tmp_path)
+    for each in (model, again):
+        assert [type(each.pursuit_.rule).kind, each.pursuit_.querier.kind] == ["levels", "gaussian"]
+    np.testing.assert_allclose(
+        again.predict_proba(world.X_test), model.predict_proba(world.X_test), atol=1e-6
+    )
+    assert [str(each) for each in again.explain(world.X_test[:9])] == [
+        str(each) for each in model.explain(world.X_test[:9])
+    ]
+    np.testing.assert_array_equal(again.conformity(world.X_test), model.conformity(world.X_test))
+    fewer = again.without(again.queries_[0])
+    assert fewer.accuracy_by_budget(world.X_test, world.y_test)[-1] > 0.7
+    some = list(model.classes_[:2])
+    assert set(model.given(classes=some).predict(world.X_test)) <= set(some)
+
+
+def test_every_line_is_true_of_the_scores(model: Any, world: Planted) -> None:
+    """A yes is above the level; in between a line says how many training images score less."""
+    pursuit = model.pursuit_
+    shown = pursuit.answers(torch.from_numpy(world.X)).numpy()
+    explained = model.explain(world.X_test)
+    words = {step.said for each in explained for step in each.steps}
+    assert {"yes", "no"} <= words
+    for each in explained:
+        for step in each.steps:
+            query = model.queries_.index(step.query)
+            assert (step.said in ("yes", "probably")) == step.yes == (step.answer > 0.5)
+            if compared := re.fullmatch(r"(more|less) than (\d) of 10", step.said):
+                below = (shown[:, query] < step.answer).mean()
+                share = int(compared[2]) / 10
+                assert below > share - 0.08 if compared[1] == "more" else 1 - below > share - 0.08
+
+
+def test_a_person_answers_in_words(model: Any, world: Planted) -> None:
+    dialogue, cat = model.dialogue(), model.classes_[0]
+    prior = dialogue.posterior[cat]
+    dialogue.answer("not sure", world.texts[0])
+    assert dialogue.posterior[cat] == pytest.approx(prior)
+    by_word = []
+    for word in ("no", "probably not", "probably", "yes"):
+        dialogue.answer(word, world.texts[0])
+        by_word.append(dialogue.posterior[cat])
+    assert by_word == sorted(by_word)
+    assert by_word[0] < prior < by_word[-1]
+    assert model.given({world.texts[0]: "yes"}).predict_proba(world.X_test[:1])[0, 0] > prior
+    step = dialogue.explanation().steps[0]
+    assert (step.said, step.overridden) == ("yes", True)
+
+
+def test_few_images_and_one_of_a_class_are_fitted(world: Planted) -> None:
+    for count in (1, 3):
+        rows = np.concatenate([np.flatnonzero(world.y == c)[:count] for c in np.unique(world.y)])
+        few = classifier(world).fit(world.X[rows], world.y[rows])
+        probabilities = few.predict_proba(world.X_test)
+        assert np.isfinite(probabilities).all()
+        assert few.score(world.X_test, world.y_test) > 0.7
+        stated, right = probabilities.max(axis=1).mean(), few.score(world.X_test, world.y_test)
+        assert stated - right < 0.08
+
+
+def test_moments_of_parts_add_up(world: Planted) -> None:
+    """All that is fitted on images are sums: they are those of all shards together."""
+    labels = torch.from_numpy(np.unique(world.y, return_inverse=True)[1])
+    whole = InMemorySet(UnitMatrix(world.X, "X"), labels, None, np.unique(world.y))
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
+    mixed = whole.subset(order)
+    first, second = ScoreMoments.of(whole.moments), ScoreMoments.of(mixed.moments)
+    torch.testing.assert_close(first.within, second.within)
+    torch.testing.assert_close(first.means, second.means)
+
+
+@pytest.mark.parametrize(
+    ("settings", "teaching", "word"),
+    [
+        ({"knowledge": "clip"}, {}, "knowledge"),
+        ({}, {"annotations": {"a red thing": np.tile([0.0, 1.0], 80)}}, "annotations"),
+        ({"rates": "counted"}, {}, "rates"),
+    ],
+)
+def test_what_it_does_not_take_is_refused(
+    world: Planted, settings: dict, teaching: dict, word: str
+) -> None:
+    with pytest.raises(InputError, match=word):
+        classifier(world, **settings).fit(world.X, world.y, **teaching)
+
+
+def test_tables_are_refused() -> None:
+    with pytest.raises(InputError, match="texts"):
+        InformationPursuitClassifier(pursuit="gaussian").fit(np.eye(4), [0, 1, 0, 1])
