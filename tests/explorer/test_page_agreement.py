@@ -214,6 +214,15 @@ def subclasses_case() -> Case:
     return replace(pursuit, **made), *others
 
 
+def scores_case(stop: StoppingRule = STOP) -> Case:
+    """Jointly normal scores, in whose answers are words of people, too."""
+    rows = unit(900, 3)
+    labels = np.array(CLASSES)[rows[:, : len(CLASSES)].argmax(dim=1)]
+    texts = [f"text {number}" for number in range(60)]
+    model = InformationPursuitClassifier(texts, unit(60, 9).numpy(), 40, pursuit="gaussian")
+    return model.fit(rows.numpy(), labels).pursuit_, 200, stop, 1e-6
+
+
 CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
     "three answers, weights of questions, a fixed first question": usefulness_case,
@@ -229,6 +238,8 @@ CASES: dict[str, Callable[[], Case]] = {
     "values of columns": values_case,
     "subclasses": subclasses_case,
     "costs": costs_case,
+    "scores": scores_case,
+    "scores, all questions": partial(scores_case, StoppingRule(None, stability=None)),
     "costs of subclasses": partial(costs_case, True),
     "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
     "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),

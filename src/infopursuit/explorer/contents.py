@@ -16,10 +16,22 @@ from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
+from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.conformity import ROUNDING as LIKELIHOOD_ROUNDING
 from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.explanation import LEAST_CONFORMITY
+from infopursuit.pursuit.gaussian.histories import LEAST
+from infopursuit.pursuit.gaussian.information import MOST, NEGLIGIBLE, REACH, STEP
+from infopursuit.pursuit.gaussian.levels import LevelAnswers
+from infopursuit.pursuit.gaussian.model import (
+    CANDIDATES,
+    SAYABLE,
+    GaussianClassifier,
+    GaussianQuerier,
+)
+from infopursuit.pursuit.gaussian.model import ROUNDING as SCORES_ROUNDING
+from infopursuit.pursuit.gaussian.scores import TOLD
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -306,12 +318,15 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         )
     table = networks = None
     querier, classifier = pursuit.querier, pursuit.classifier
-    kind: Literal["naive_bayes", "networks", "server"] = "server"
+    kind: Literal["naive_bayes", "gaussian", "networks", "server"] = "server"
+    scores = None
     rates = classifier.rates if isinstance(classifier, NaiveBayes) else None
     # The page computes no querier and no classifier of one's own.
     if type(querier) is InformationGain and rates and classifier.kind == rates.classifier:
         kind = "naive_bayes"
         table = _table(querier, rates, pursuit.words)
+    elif type(querier) is GaussianQuerier and type(classifier) is GaussianClassifier:
+        kind, scores = "gaussian", _scores(classifier)
     elif isinstance(querier, HistoryNetwork) and isinstance(classifier, HistoryNetwork):
         kind = "networks"
         sizes = [each.numel() for part in (querier, classifier) for each in part.parameters()]
@@ -333,6 +348,8 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         # What a number that a person types is compared with.
         cuts=[pursuit.rule.number_cuts(k) or [] for k in numbers] if pursuit.words else None,
         table=table,
+        scores=scores,
+        scale=_scale(pursuit.rule),
         networks=networks,
         truth=None if facts.truth is None else [*map(facts.truth.get, pursuit.queries)],
         knowledge=_knowledge(pursuit, facts.knowledge),
@@ -445,6 +462,30 @@ def _layers(network: HistoryNetwork) -> payload.Layers:
         epsilon=first_norm.eps,
         **values,
     )
+
+
+def _scores(classifier: GaussianClassifier) -> payload.Scores:
+    tensors = classifier.scores.tensors()
+    weight, scale, growth = tensors.pop("temperature").tolist()
+    return payload.Scores(
+        **{name: _numbers(each) for name, each in tensors.items()},
+        told=list(TOLD),
+        temperature=(weight, scale, growth),
+        candidates=CANDIDATES,
+        sayable=SAYABLE,
+        step=STEP,
+        reach=REACH,
+        most=MOST,
+        negligible=NEGLIGIBLE,
+        least=LEAST,
+        rounding=SCORES_ROUNDING,
+    )
+
+
+def _scale(rule: AnswerRule) -> payload.Scale | None:
+    if not isinstance(rule, LevelAnswers):
+        return None
+    return payload.Scale(cuts=_numbers(rule.cuts), deciles=_numbers(rule.deciles))
 
 
 def _numbers(tensor: Tensor) -> str:

@@ -95,6 +95,38 @@ class Table(Part):
     costs: list[float] | None = None
 
 
+class Scores(Part):
+    """The whole of a model of jointly normal scores (`pursuit.gaussian`).
+
+    Numbers are float32: `log_prior` (c,), `means` (c, k), `covariance` (k, k), `word_means` and
+    `word_variances` (w, k) of the words whose values are `told`. After q questions evidence counts
+    as the three numbers of `temperature` say; the others are constants of the querier.
+    """
+
+    log_prior: Base64
+    means: Base64
+    covariance: Base64
+    told: list[float]
+    word_means: Base64
+    word_variances: Base64
+    temperature: tuple[float, float, float]
+    candidates: int
+    sayable: float
+    step: float
+    reach: float
+    most: int
+    negligible: float
+    least: float
+    rounding: float
+
+
+class Scale(Part):
+    """What answers of images are called: float32 `cuts` (k, 2) and `deciles` (k, 9)."""
+
+    cuts: Base64
+    deciles: Base64
+
+
 class Layers(Part):
     """One `HistoryNetwork`: two layers on answers and on mask, then the head on both.
 
@@ -174,8 +206,9 @@ class Model(Part):
 
     Attributes:
         name: what the page calls it.
-        kind: `naive_bayes` has a `table`; `networks` has `networks` if they are small, and asks
-            the server (`api/steps`) otherwise, as all others do (`server`).
+        kind: `naive_bayes` has a `table`, `gaussian` has `scores`; `networks` has `networks` if
+            they are small, and asks the server (`api/steps`) otherwise, as all others do
+            (`server`).
         classes: c names.
         queries: k texts.
         questions: the same as people read them.
@@ -195,7 +228,7 @@ class Model(Part):
     """
 
     name: str
-    kind: Literal["naive_bayes", "networks", "server"]
+    kind: Literal["naive_bayes", "gaussian", "networks", "server"]
     classes: list[str]
     queries: list[str]
     questions: list[str]
@@ -206,6 +239,8 @@ class Model(Part):
     words: list[list[str]] | None = None
     cuts: list[list[float]] | None = None
     table: Table | None
+    scores: Scores | None = None
+    scale: Scale | None = None
     networks: Networks | None
     truth: list[Truth | None] | None
     knowledge: Knowledge | None = None

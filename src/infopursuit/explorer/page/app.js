@@ -1,6 +1,7 @@
 // @ts-check
 // What all views share: the model and images, the state, and what follows from both.
 
+import { GaussianScores } from "./gaussian.js";
 import { announce, button, h, inRow } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
@@ -26,6 +27,7 @@ const REMEMBERED = 500;
 /** @param {Model} model @returns {Predictor} */
 function predictorOf(model) {
   if (model.table) return new NaiveBayes(model);
+  if (model.scores) return new GaussianScores(model);
   return model.networks ? new Networks(model) : new RemoteMind(model.k + model.classes.length);
 }
 
@@ -179,7 +181,8 @@ export class App {
 
   /** @returns {Float64Array} */
   counted() {
-    const { k, c, levels } = this.model;
+    const { model } = this;
+    const { k, c, levels } = model;
     const [v, size] = [levels ?? 2, k * c];
     const rates = new Float64Array(v * size);
     const seen = new Float64Array(c);
@@ -190,8 +193,9 @@ export class App {
       for (let query = 0; query < k; query++) {
         const place = query * c + image.label;
         if (levels === null) {
-          rates[size + place] += answers[query];
-          rates[place] += 1 - answers[query];
+          const yes = model.scale ? Number(answers[query] > 0.5) : answers[query];
+          rates[size + place] += yes;
+          rates[place] += 1 - yes;
         } else {
           rates[Math.round(answers[query] * (v - 1)) * size + place]++;
         }

@@ -10,6 +10,12 @@
  *   priorExponent: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number,
  *   costs: number[] | null}} Table  of shape (s), (levels, k, s), (s), -, -, -, -, -, (k); `of`: the
  *   class of each subclass, null if the classes have none
+ * @typedef {{logPrior: Float32Array, means: Float32Array, covariance: Float32Array, told: number[],
+ *   wordMeans: Float32Array, wordVariances: Float32Array, temperature: number[], candidates: number,
+ *   sayable: number, step: number, reach: number, most: number, negligible: number, least: number,
+ *   rounding: number}} Scores  of shape (c), (c, k), (k, k), (w), (w, k), (w, k), (3)
+ * @typedef {{cuts: Float32Array, deciles: Float32Array}} Scale  (k, 2) and (k, 9): what answers are
+ *   called
  * @typedef {{pairs: Uint16Array}} PutOff  (p, 3): a question that was asked, one that is not asked
  *   after it, and after which answer: 0 any, 1 yes, 2 no, 3 not sure
  * @typedef {{widths: [number, number], outputs: number, epsilon: number,
@@ -19,10 +25,10 @@
  * @typedef {{logLikelihood: Float32Array, heldOut: Float32Array, rounding: number,
  *   limit: number}} Conformity
  * @typedef {{right: number | null, answered: number}} Truth
- * @typedef {{name: string, kind: "naive_bayes" | "networks" | "server", classes: string[],
+ * @typedef {{name: string, kind: "naive_bayes" | "gaussian" | "networks" | "server", classes: string[],
  *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
  *   stop: Stop, levels: number | null, words: string[][] | null, cuts: number[][] | null,
- *   table: Table | null,
+ *   table: Table | null, scores: Scores | null, scale: Scale | null,
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
  *   knowledge: Knowledge | null, conformity: Conformity | null, sees: boolean, note: string | null, k: number,
  *   c: number}} Model
@@ -184,7 +190,24 @@ function modelOf(raw) {
     limit: raw.conformity.limit,
   };
   const knowledge = raw.knowledge && knowledgeOf(raw.knowledge, c);
-  return { ...raw, levels: raw.answers, table, networks, knowledge, conformity, k, c };
+  const scores = raw.scores && scoresOf(raw.scores);
+  const scale = raw.scale && {
+    cuts: floatsOf(raw.scale.cuts),
+    deciles: floatsOf(raw.scale.deciles),
+  };
+  return { ...raw, levels: raw.answers, table, scores, scale, networks, knowledge, conformity, k, c };
+}
+
+/** @param {any} raw @returns {Scores} */
+function scoresOf(raw) {
+  return {
+    ...raw,
+    logPrior: floatsOf(raw.log_prior),
+    means: floatsOf(raw.means),
+    covariance: floatsOf(raw.covariance),
+    wordMeans: floatsOf(raw.word_means),
+    wordVariances: floatsOf(raw.word_variances),
+  };
 }
 
 /** @param {any} raw @param {number} c @returns {Knowledge} */

@@ -95,7 +95,14 @@ export function answerWord(answer) {
  * The same, a soft one with its value; or the value of the column that a question is about.
  * @param {number} answer in [0, 1] @param {Model} model @param {number} query
  */
-export function answerText(answer, { words, levels }, query) {
+export function answerText(answer, { words, levels, scale }, query) {
+  if (scale && !DEGREES.some(({ value }) => value === answer)) {
+    const { cuts, deciles } = scale;
+    if (answer > 0.5) return answer > cuts[2 * query + 1] ? "yes" : "probably";
+    if (answer <= cuts[2 * query]) return "no";
+    const below = deciles.subarray(9 * query, 9 * query + 9).filter((each) => each < answer).length;
+    return below > 4 ? say("more_than", { count: below }) : say("less_than", { count: 9 - below });
+  }
   if (words && levels) return words[query][Math.round(answer * (levels - 1))];
   const degree = DEGREES.find((each) => each.value === answer);
   if (degree) return degree.word;
@@ -108,8 +115,8 @@ export function answerText(answer, { words, levels }, query) {
  * @param {Model} model @param {number} query
  * @returns {readonly {word: string, value: number, letter: string}[]}
  */
-export function answersTo({ words, levels }, query) {
-  if (!words || !levels) return levels === 5 ? DEGREES : ANSWERS;
+export function answersTo({ words, levels, scale }, query) {
+  if (!words || !levels) return levels === 5 || scale ? DEGREES : ANSWERS;
   const [top, unsure] = [levels - 1, (levels - 1) / 2];
   const degrees = DEGREES.filter(({ word }) => words[query].includes(word));
   if (degrees.length === words[query].filter(Boolean).length) {

@@ -27,6 +27,8 @@ from infopursuit.pursuit.querier import Criterion
 # Information is computed of this many questions: those with the largest ratio of spread to
 # variance.
 CANDIDATES = 8
+# They are looked for among this many, by a ratio in float32.
+LOOKED_AT = 16
 # What a yes that is as likely as not adds to the information, as a share of it.
 SAYABLE = 1.5
 # Information that differs by less, in nats, is equal.
@@ -158,8 +160,17 @@ class _Questions(Conditioned):
             return _Questions(self.scores, 1).outputs(1).repeat(rows, 1)
         posterior = (self.scores.log_prior + self.evidence).softmax(dim=1)
         ratio = (self.spread(posterior) / self.variance.float()).masked_fill(self.asked, -torch.inf)
-        ratio, places = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
+        places = ratio.topk(min(LOOKED_AT, ratio.shape[1]), dim=1).indices.sort(dim=1).values
         means, variance = self.means(places), self.variance.gather(1, places)
+        # The ratio again, in float64: which questions are candidates hangs on no rounding.
+        weights = posterior.unsqueeze(2)
+        centre = (weights * means).sum(dim=1, keepdim=True)
+        ratio = (weights * (means - centre).square()).sum(dim=1) / variance
+        ratio = ratio.masked_fill(self.asked.gather(1, places), -torch.inf)
+        best = ratio.argsort(dim=1, descending=True, stable=True)[:, :CANDIDATES]
+        ratio, places = ratio.gather(1, best), places.gather(1, best)
+        variance = variance.gather(1, best)
+        means = means.gather(2, best.unsqueeze(1).expand(-1, means.shape[1], -1))
         yes = share_of_yes(means, variance, posterior, NOT_SURE).clamp(max=0.5)
         value = mixture_information(means, variance, posterior) * (1 + 2 * SAYABLE * yes)
         value = value.masked_fill(ratio == -torch.inf, -torch.inf)
