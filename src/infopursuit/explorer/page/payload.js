@@ -195,7 +195,18 @@ function modelOf(raw) {
     cuts: floatsOf(raw.scale.cuts),
     deciles: floatsOf(raw.scale.deciles),
   };
-  return { ...raw, levels: raw.answers, table, scores, scale, networks, knowledge, conformity, k, c };
+  return {
+    ...raw,
+    levels: raw.answers,
+    table,
+    scores,
+    scale,
+    networks,
+    knowledge,
+    conformity,
+    k,
+    c,
+  };
 }
 
 /** @param {any} raw @returns {Scores} */
