@@ -15,7 +15,7 @@ from infopursuit import InformationPursuitClassifier, InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.gaussian.fit import ScoreMoments
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
-from tests.planted import Planted, planted
+from tests.planted import Planted, planted, unit
 
 K = 8
 
@@ -122,19 +122,45 @@ def test_moments_of_parts_add_up(world: Planted) -> None:
     torch.testing.assert_close(first.means, second.means)
 
 
+def test_what_is_known_says_which_texts_are_asked_and_how_many_say_yes(world: Planted) -> None:
+    """Of two texts alike the one that is true of a class is asked, of as many images as told."""
+    embeddings = np.concatenate([world.embeddings, world.embeddings[:4]])
+    texts = [*world.texts, *(f"no {each}" for each in world.texts[:4])]
+    known = np.full((4, len(texts)), np.nan, dtype=np.float32)
+    known[:, :4], known[:, -4:] = np.eye(4), 0.0
+    embeddings = unit(embeddings + np.random.default_rng(0).normal(0, 0.01, embeddings.shape))
+    settings = {"n_queries": 4, "knowledge": known, "pursuit": "gaussian"}
+    told = InformationPursuitClassifier(texts, embeddings, **settings)
+    told.fit(world.X, world.y)
+    assert set(told.queries_) == set(world.texts[:4])
+    answers = told.pursuit_.answers(torch.from_numpy(world.X))
+    np.testing.assert_allclose((answers > 0.5).double().mean(dim=0), 0.25, atol=0.03)
+    assert told.knowledge_ is not None
+
+
+def test_a_text_that_people_taught_is_a_text_like_any_other(world: Planted) -> None:
+    """What two classes share and no text says is asked, and answered as people did."""
+    shared = np.isin(world.y, ["cat", "dog"]).astype(float)
+    said = np.where(np.arange(len(shared)) % 3, shared, np.nan)
+    model = classifier(world, n_queries=3)
+    model.fit(world.X, world.y, annotations={"a furry thing": said})
+    assert "a furry thing" in model.queries_
+    place = model.queries_.index("a furry thing")
+    answers = model.pursuit_.answers(torch.from_numpy(world.X_test))[:, place] > 0.5
+    assert (answers.numpy() == np.isin(world.y_test, ["cat", "dog"])).mean() > 0.85
+    assert model.score(world.X_test, world.y_test) > 0.9
+
+
 @pytest.mark.parametrize(
-    ("settings", "teaching", "word"),
+    ("settings", "word"),
     [
-        ({"knowledge": "clip"}, {}, "knowledge"),
-        ({}, {"annotations": {"a red thing": np.tile([0.0, 1.0], 80)}}, "annotations"),
-        ({"rates": "counted"}, {}, "rates"),
+        ({"knowledge": "clip"}, "knowledge"),
+        ({"rates": "counted"}, "rates"),
     ],
 )
-def test_what_it_does_not_take_is_refused(
-    world: Planted, settings: dict, teaching: dict, word: str
-) -> None:
+def test_what_it_does_not_take_is_refused(world: Planted, settings: dict, word: str) -> None:
     with pytest.raises(InputError, match=word):
-        classifier(world, **settings).fit(world.X, world.y, **teaching)
+        classifier(world, **settings).fit(world.X, world.y)
 
 
 def test_tables_are_refused() -> None:

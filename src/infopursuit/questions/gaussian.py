@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.answers.annotated import Annotated
 from infopursuit.pursuit.conformity import KEPT
 from infopursuit.pursuit.gaussian.conformity import GaussianConformity
 from infopursuit.pursuit.gaussian.dictionary import forward_selection
@@ -52,29 +53,34 @@ class TextScores(TextsOnImages):
 
     def __init__(self, source: TextSource, data: TrainingSet) -> None:
         super().__init__(source, data, None)
+        self.told = source.known(data)
+        annotated: Any = source.annotated
+        self.taught: dict[int, Annotated] = {} if annotated is None else annotated.fitted
         self.moments = ScoreMoments.of(data.moments)
         self.map = self.candidates.directions.maps[0]
 
     def directions(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "m d"]:
-        """Return the directions of some texts, float32."""
-        return self.map.directions(self.texts.unit_matrix.take(rows))
+        """Return the directions of some texts, float32; people may have taught them."""
+        directions = self.map.directions(self.texts.unit_matrix.take(rows))
+        for place, row in enumerate(rows.tolist()):
+            if row in self.taught:
+                directions[place] = torch.from_numpy(self.taught[row].direction)
+        return directions
 
     def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
         rows = allowed.nonzero().squeeze(1)
         directions = self.directions(rows).double()
         trust, between = self.moments.trust(directions), self.moments.between
         spread = trust.square() * ((directions @ between) * directions).sum(dim=1)
-        ratio = spread / self.moments.variance(directions)
+        weights = torch.ones(len(rows), dtype=torch.float64)
+        if self.told is not None:
+            weights = self.told.query_weights(rows).double()
+        ratio = weights * spread / self.moments.variance(directions)
         best = ratio.topk(min(len(rows), CANDIDATES)).indices.sort().values
         own = self.moments.covariance(directions[ratio.topk(count).indices])[1]
+        within = self.moments.within
         chosen = forward_selection(
-            directions[best],
-            self.moments.within,
-            between,
-            trust[best],
-            own,
-            torch.ones(len(best), dtype=torch.bool),
-            count,
+            directions[best], within, between, trust[best], own, weights[best], count
         )
         return rows[best[chosen]]
 
@@ -97,7 +103,15 @@ class TextScores(TextsOnImages):
         scores = sample.rows.tensor() @ directions.T
         counts = torch.bincount(sample.labels, minlength=len(self.data.classes)).double()
         weights = (self.moments.prior / counts)[sample.labels]
-        rule = level_answers(directions, scores, levels, weights)
+        shares = None
+        if self.told is not None:
+            shares = self.told.true_shares(self.data.moments.prior)[rows]
+        of_texts = torch.tensor(levels).repeat(len(rows), 1)
+        for place, row in enumerate(rows.tolist()):
+            if row in self.taught:  # their cuts are where people say no and yes
+                _, *cuts = self.taught[row].cuts
+                of_texts[place] = torch.tensor(cuts)
+        rule = level_answers(directions, scores, of_texts, weights, shares)
         return rule, normal_scores(self.moments, rule, rule.of_scores(scores))
 
 
@@ -118,11 +132,8 @@ class GaussianPursuit(PursuitMethod):
         """Choose the texts, fit their scores, and temper the evidence on held-out images."""
         if not isinstance(source, TextSource):
             raise InputError("pursuit is 'gaussian', which asks about texts; expected texts")
-        if source.knowledge is not None or source.annotated is not None:
-            raise InputError(
-                "pursuit is 'gaussian', which learns from images alone; expected no knowledge and "
-                "no annotations"
-            )
+        if source.knowledge is not None and source.knowledge.drafted:
+            raise InputError("pursuit is 'gaussian', which takes no knowledge by the CLIP")
         train, held_out, classes = split.train, split.held_out, split.train.classes
         texts = TextScores(source, train)
         rows, levels = texts.rows(constraints, seed), texts.levels(seed)
@@ -164,7 +175,8 @@ class GaussianPursuit(PursuitMethod):
             ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
             right = ending.posterior.argmax(dim=1) == shown.labels
             facts["held_out_accuracy"] = right.double().mean().item()
-        return Fitted(pursuit, facts, None)
+        told = texts.told
+        return Fitted(pursuit, facts, None if told is None else told.table())
 
 
 def lengths(k: int) -> Int[Tensor, " T"]:

@@ -145,12 +145,12 @@ def test_texts_are_selected_as_by_means_of_classes_and_the_whole_covariance() ->
         ratio = prior @ rest.square() / left
         ratio[chosen] = -1
         chosen.append(int(ratio.argmax()))
-    allowed = torch.ones(u, dtype=torch.bool)
-    found = forward_selection(directions, within, between, trust, own, allowed, 8)
-    assert found.tolist() == chosen
-    allowed[chosen[0]] = False
-    found = forward_selection(directions, within, between, trust, own, allowed, 8)
-    assert chosen[0] not in found.tolist()
+    weights = torch.ones(u).double()
+    rows = forward_selection(directions, within, between, trust, own, weights, 8)
+    assert rows.tolist() == chosen
+    weights[chosen[0]] = 0
+    rows = forward_selection(directions, within, between, trust, own, weights, 8)
+    assert chosen[0] not in rows.tolist()
 
 
 def test_the_temperature_is_what_evidence_was_multiplied_with() -> None:

@@ -12,7 +12,7 @@ vector.
 from __future__ import annotations
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.gaussian.histories import LEAST
@@ -24,7 +24,7 @@ def forward_selection(
     between: Float[Tensor, "d d"],
     trust: Float[Tensor, " u"],
     own: float,
-    allowed: Bool[Tensor, " u"],
+    weights: Float[Tensor, " u"],
     k: int,
 ) -> Int[Tensor, " k"]:
     """Return the rows of k texts, the best first.
@@ -35,17 +35,17 @@ def forward_selection(
         between: covariance of the means of the classes, weighted as these are frequent.
         trust: of each text, what its class means are multiplied with, relative to the mean of all.
         own: share of the variance of a score that no other score shares.
-        allowed: which texts may be chosen, k or more.
+        weights: by which the ratio of each text is multiplied.
         k: how many texts.
     """
     variance = ((directions @ within) * directions).sum(dim=1).clamp_min(torch.finfo().tiny)
     left = variance.clone()
     spread = trust.square() * ((directions @ between) * directions).sum(dim=1)
-    free, chosen = allowed.clone(), []
+    free, chosen = torch.ones_like(weights, dtype=torch.bool), []
     loadings = directions.new_zeros(len(directions), k)  # of each text on the texts chosen
     means = directions.new_zeros(k, directions.shape[1])  # what class means give of those
     for t in range(k):
-        best = int((spread / left).masked_fill(~free, -torch.inf).argmax())
+        best = int((weights * spread / left).masked_fill(~free, -torch.inf).argmax())
         chosen.append(best)
         free[best] = False
         deviation = left[best].sqrt()

@@ -106,31 +106,43 @@ class ScoreMoments(NamedTuple):
 def level_answers(
     directions: Float[Tensor, "k d"],
     scores: Float[Tensor, "n k"],
-    levels: tuple[float, ...],
+    levels: Float[Tensor, "k 3"],
     weights: Float[Tensor, " n"],
+    shares: Float[Tensor, " k"] | None = None,
 ) -> LevelAnswers:
     """Return how images answer.
 
     Args:
         directions: of the questions.
         scores: of a sample of training images.
-        levels: the scores of no, of the level, and of a firm yes.
+        levels: the scores of no, of the level, and of a firm yes, of each question.
         weights: of these images.
+        shares: of images of which each text is known to be true: as many are above its level; NaN
+            for the common one. None if nothing is known.
     """
     share = (weights / weights.sum()).unsqueeze(1).to(scores)
     mean = (share * scores).sum(dim=0)
     scale = (share * (scores - mean).square()).sum(dim=0).sqrt().clamp_min(LEAST_VARIANCE**0.5)
-    no, level, yes = levels
-    nothing = torch.zeros(len(directions), DECILES)
-    k = len(directions)
-    rule = LevelAnswers(directions, torch.full((k,), level), scale, torch.zeros(k, 2), nothing)
-    cuts = torch.stack([(cut - level) / (RANGE * scale) + NOT_SURE for cut in (no, yes)], dim=1)
     order = scores.sort(dim=0)
     reached = share.expand_as(scores).gather(0, order.indices).cumsum(dim=0)
-    places = [(reached < tenth / 10).sum(dim=0) for tenth in range(1, DECILES + 1)]
-    places = torch.stack(places).clamp(max=len(scores) - 1)
-    deciles = rule.of_scores(order.values.gather(0, places)).T.contiguous()
-    return LevelAnswers(directions, rule.level, scale, cuts, deciles)
+
+    def quantile(below: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
+        places = (reached < below).sum(dim=0).clamp(max=len(scores) - 1)
+        return order.values.gather(0, places.unsqueeze(0)).squeeze(0)
+
+    no, level, yes = levels.T
+    if shares is not None:
+        known = shares > 0
+        own = [quantile(1 - part * shares.nan_to_num(0).to(scale)) for part in (1, 0.5)]
+        level, yes = torch.where(known, own[0], level), torch.where(known, own[1], yes)
+        no = no.minimum(level - scale / 2)
+    plain = LevelAnswers(
+        directions, level, scale, torch.zeros(len(scale), 2), torch.zeros(len(scale), DECILES)
+    )
+    cuts = torch.stack([(cut - level) / (RANGE * scale) + NOT_SURE for cut in (no, yes)], dim=1)
+    tenths = [quantile(torch.full_like(scale, tenth / 10)) for tenth in range(1, DECILES + 1)]
+    deciles = plain.of_scores(torch.stack(tenths)).T.contiguous()
+    return LevelAnswers(directions, level, scale, cuts, deciles)
 
 
 def normal_scores(
