@@ -33,7 +33,6 @@ from infopursuit.estimators.pictures import labelled_pictures
 from infopursuit.estimators.plan import EmbeddedTexts, Embedding, Fitted, Plan, carry_out
 from infopursuit.estimators.provenance import measured, words_run_out
 from infopursuit.questions.columns import TableQuestions
-from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.text_table import read_texts
 
@@ -67,8 +66,7 @@ def fit(chosen: argparse.Namespace) -> int:
     if chosen.knowledge is not None and chosen.llm is not None:
         raise InputError("--knowledge and --llm: both say what is true; expected one of them")
     if chosen.knowledge is not None:
-        words = {"none": None, BY_CLIP: BY_CLIP}
-        settings["knowledge"] = words.get(str(chosen.knowledge), chosen.knowledge)
+        settings["knowledge"] = chosen.knowledge
     if chosen.annotations is not None:
         settings["annotations"] = read_annotations(chosen.annotations)
     if chosen.costs is not None:
@@ -146,10 +144,8 @@ def summary(model: PursuitClassifier) -> list[str]:
         lines.append(f"accuracy on {on}: {percent(known.accuracy)}")
     if facts.get("rates") == "subclasses":
         lines.append("classes have subclasses: what an answer says depends on those before it")
-    if facts.get("knowledge") == BY_CLIP and model.knowledge_ is not None:
-        lines.append(
-            "CLIP drafted what is true of the classes; `infopursuit knowledge` writes it as a table"
-        )
+    if (words := facts.get("words")) is not None:
+        lines.append(f"of the first ten questions an image answers {words['yes']:.1f} with yes")
     if (said := words_run_out(facts)) is not None:
         lines.append(said)
     return lines

@@ -22,7 +22,7 @@ from jaxtyping import Float
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.table_columns import TableColumns
-from infopursuit.pursuit.answers.directions import fit_score_maps
+from infopursuit.pursuit.answers.directions import fit_score_map
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.naive_bayes.fit import ASSUMED_CALIBRATION
@@ -35,8 +35,6 @@ from infopursuit.texts.wording import related_texts
 
 # How often an answer yes is right of what is true: of a person, and of CLIP.
 OF_A_PERSON, OF_CLIP = 0.9, 0.6
-# The discount of the scatter of texts; images without labels have no scatter within classes.
-TEXT_DISCOUNT = 0.1
 # Nothing is certain.
 SURELY_NOT = 1e-3
 # The smallest share of classes of which a text is not true.
@@ -130,8 +128,7 @@ def read_knowledge_model(
             f"unlabelled has {images.width} columns and text_embeddings {universe.width}; expected "
             "one CLIP for both"
         )
-    none = torch.zeros(universe.width, universe.width)
-    score_map = fit_score_maps(universe, none, [(TEXT_DISCOUNT, 0.0)])[0]
+    score_map = fit_score_map(universe, None, len(knowledge.classes))
     directions = score_map.directions(universe.take(torch.from_numpy(rows)))
     scores = torch.cat([block @ directions.T for _, block in images.blocks()]).numpy()
     thresholds = [np.quantile(scores[:, j], 1 - share) for j, share in enumerate(shares)]

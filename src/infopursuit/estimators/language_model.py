@@ -135,18 +135,17 @@ class LanguageModelHelp:
         form = pattern if isinstance(self.model, VllmEngine) else None
         return Sampling(TEMPERATURE, TOP_P, MAX_TOKENS, SEED, form)
 
-    def fit(self, model: Any, X: Any, y: Any, draft: Any = None, **teaching: Any) -> None:
+    def fit(self, model: Any, X: Any, y: Any, **teaching: Any) -> None:
         """Ask for the knowledge of the candidates among a model's texts; fit.
 
         If answers are of no use, an error is logged, `provenance_["language_model"]` says why, and
-        the model is fitted with `draft`.
+        the model is fitted without it.
 
         Args:
             model: a classifier that is not fitted, with texts and without knowledge. Its texts
                 become the candidates, whose scores stay relative to all texts that it had.
             X: (n, d) embeddings.
             y: (n,) labels.
-            draft: the knowledge that takes the place of the language model's.
             teaching: `annotations`, as `fit` takes them.
         """
         try:
@@ -157,7 +156,6 @@ class LanguageModelHelp:
         identity = dict(self.model.identity or {})
         if self.of_no_use is not None:
             identity["of_no_use"] = self.of_no_use
-            model.knowledge = draft
             model.fit(X, y, **teaching)
             logger.error(
                 "the language model is asked no more, the model is fitted as without it: %s",

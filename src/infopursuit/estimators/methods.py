@@ -2,51 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, get_type_hints
+from dataclasses import fields
+from typing import Any, get_type_hints
 
 from pydantic import ValidationError, create_model
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import Section, first_mistake
 from infopursuit.pursuit.vip.settings import VariationalSettings
-from infopursuit.questions.constraints import Rates
 from infopursuit.questions.pursuits import PURSUITS, PursuitMethod
 
+# The pursuit that counts answers, of rows of tables.
+OF_TABLES = "naive_bayes"
 
-@dataclass(frozen=True)
-class NaiveBayesSettings:
-    """Information Pursuit with naive Bayes and information gain, and what it is told of texts.
-
-    Attributes:
-        rates: `counted`, of `subclasses`, or `auto` for the better ones.
-        knowledge: whether the knowledge table of the data set is used.
-        unexplained_weight: of information that the words of a query do not explain, 0 to 1.
-    """
-
-    kind: ClassVar[str] = "naive_bayes"
-    rates: Rates = "counted"
-    knowledge: bool = True
-    unexplained_weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.unexplained_weight <= 1:
-            raise ValueError(f"unexplained_weight is {self.unexplained_weight}; expected 0 to 1")
-
-    @property
-    def estimator_settings(self) -> dict[str, Any]:
-        """What `InformationPursuitClassifier` is told, to fit so."""
-        return {"rates": self.rates}
-
-
-Method = NaiveBayesSettings | VariationalSettings | PursuitMethod
-OWN = (NaiveBayesSettings, VariationalSettings)
+Method = VariationalSettings | PursuitMethod
 
 
 def methods() -> dict[str, Any]:
-    """Return the settings of all methods there are, by their kind."""
-    others = {kind: PURSUITS.of(kind) for kind in PURSUITS if kind != NaiveBayesSettings.kind}
-    return {each.kind: each for each in OWN} | others
+    """Return the settings of all methods that ask about images, by their kind."""
+    pursuits = {kind: PURSUITS.of(kind) for kind in PURSUITS if kind != OF_TABLES}
+    return {VariationalSettings.kind: VariationalSettings, **pursuits}
 
 
 def _section(kind: type) -> type[Section]:

@@ -1,4 +1,4 @@
-"""The classifier that asks for the largest information gain, on embeddings or on any table.
+"""The classifier that asks for what tells most of the class, about embeddings or any table.
 
 from infopursuit import InformationPursuitClassifier
 
@@ -42,12 +42,13 @@ from infopursuit.questions.source import SOURCES, QuestionSource
 
 @dataclass(eq=False, repr=False)
 class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, BaseEstimator):
-    """Information Pursuit with naive Bayes: asks the most informative question, adds up evidence.
+    """Information Pursuit: asks the most informative question, adds up evidence.
 
-    With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts chosen
-    by how much their answers tell of the class. Without, X is any table, and the questions are
-    about its columns: `petal length? 4.9 to 5.1`, `colour? red`. A table may have gaps (NaN, None):
-    a question about a gap is answered with not sure, which tells nothing.
+    With `texts` the rows of X are CLIP embeddings of images, and the questions are k texts. Their
+    scores are jointly normal in each class (`pursuit.gaussian`). Without, X is any table, and the
+    questions are about its columns: `petal length? 4.9 to 5.1`, `colour? red`. Their answers are
+    counted (`pursuit.naive_bayes`). A table may have gaps (NaN, None): a question about a gap is
+    answered with not sure, which tells nothing.
 
     Args:
         texts: the u texts that may become questions; None for questions about columns; or a source
@@ -63,17 +64,16 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             `texts`: 1 true, 0.5 of some pictures, 0 not true, NaN not known; or a
             `KnowledgeTable` that names both, or its file (`.csv`, `.parquet`). Texts that
             are true of no class are asked less, and about as many images get a yes as the table
-            says. Answers still come from images alone. `clip` to let the CLIP draft it, from the
-            texts that the images of each class are closest to (at least 200 texts). A table
-            with an `unexplained_weight`: `questions.knowledge.Knowledge`. None if nothing is known.
-        rates: `counted`: of each answer in each class, one question at a time; `subclasses`: of up
-            to 16 subclasses of each class, fitted to tell the classes apart after any number of
-            answers (`pursuit.naive_bayes.subclasses`), on at most 32,768 rows, which takes seconds
-            more. `auto`: counted of images; of a table with at least 1,000 different rows those
+            says. Answers still come from images alone. None if nothing is known.
+        rates: of the answers about a table. `counted`: of each answer in each class, one question
+            at a time; `subclasses`: of up to 16 subclasses of each class, fitted to tell the
+            classes apart after any number of answers (`pursuit.naive_bayes.subclasses`), on at most
+            32,768 rows, which takes seconds more. `auto`: with at least 1,000 different rows those
             with the least log-loss on training rows, each predicted by a fit without it, which fits
             and asks five times: 40 seconds for 3,000 rows and 57 columns of numbers.
         pursuit: how the pursuit is fitted on the questions: the word of a method that is there
-            (`questions.pursuits`), the method itself, or its settings with its `kind`.
+            (`questions.pursuits`), the method itself, or its settings with its `kind`. `auto` is
+            `gaussian` of texts and `naive_bayes` of columns.
         stop: when to ask no more, in `predict` and `explain`; None for
             `pursuit.stopping.DEFAULT_STOP`: at a probability of 0.95, or when 20 questions did not
             change the prediction.
@@ -103,7 +103,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
     first_query: str | None = None
     knowledge: Any = None
     rates: str = "auto"
-    pursuit: str | PursuitMethod | dict[str, Any] = "naive_bayes"
+    pursuit: str | PursuitMethod | dict[str, Any] = "auto"
     stop: StoppingRule | None = None
     validation_fraction: float = 0.1
     random_state: Any = 0
@@ -120,12 +120,11 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
     ) -> InformationPursuitClassifier:
         """Choose the questions and learn how each class answers them.
 
-        Of images in shards one shard is in memory at a time, read in three passes: for checksums;
-        for samples and moments; and for the answers of all images. Of each class at most 1,024
-        images are held out. Texts are screened on 4,096 images (8 of a class, if that is more),
-        thresholds are fitted on 32,768, of each class as many as of any other: those whose
-        checksums come first. The model has the same bytes wherever the shards are read, and is that
-        of rows in memory up to the rounding of sums, if there are no more images than these.
+        Of images in shards one shard is in memory at a time, read in two passes: for checksums; and
+        for samples and moments. Of each class at most 1,024 images are held out. What words mean is
+        read off 4,096 images, of each class as many as of any other: those whose checksums come
+        first. The model has the same bytes wherever the shards are read, and is that of rows in
+        memory up to the rounding of sums, if there are no more images than these.
 
         Args:
             X: (n, d) unit-norm embeddings of images, of any float type, perhaps mapped from
@@ -178,7 +177,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             held_out = validation_set(read(X_given), y_given, data.classes)
         split = Split.of(data, float(self.validation_fraction), held_out)
         source.check_rows(split.train, seed)
-        method = pursuit_method(self.pursuit, self.rates)
+        method = pursuit_method(self.pursuit, self.rates, source.pursuit)
         self._take(method.fit(source, constraints, split, seed, self._rule(None)))
         self.clip_ = None if shards is None else shards.shards.clip
         if memory is not None:
@@ -304,9 +303,9 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         Raises:
             InputError: a setting or an input is malformed, or there are no texts.
         """
-        constraints, seed = self._checked_settings(), seed_of(self.random_state)
+        constraints = self._checked_settings()
         source, data = self._texts_to_ask(constraints), training_set(UnitMatrix(X, "X"), y)
-        return source.candidates(data, constraints, seed, count)
+        return source.candidates(data, constraints, count)
 
     def check_before_fit(self, labels: Sequence[Any] | np.ndarray) -> None:
         """Check all settings that need no embeddings: before hours of embedding.
@@ -325,9 +324,11 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         )
         constraints.checked()
         check_words("rates", self.rates, get_args(Rates))
-        pursuit_method(self.pursuit, self.rates)
+        own = self._own_source()
+        usual = SOURCES.of("texts") if self.texts is not None and own is None else own
+        pursuit_method(self.pursuit, self.rates, (usual or QuestionSource).pursuit)
         check_share("validation_fraction", self.validation_fraction, whole=False)
-        no_texts = self.texts is None or self._own_source() is not None
+        no_texts = self.texts is None or own is not None
         if no_texts and self.text_embeddings is not None:
             raise InputError("text_embeddings come without texts; expected both or neither")
         if no_texts and self.knowledge is not None:

@@ -23,7 +23,6 @@ from infopursuit.core.numbers import counted
 from infopursuit.datasets.samples import Readable, Samples
 from infopursuit.datasets.trained_on import remember
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.questions.knowledge import BY_CLIP
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import read_knowledge_csv
 from infopursuit.texts.knowledge_files import CSV_SUFFIX
@@ -66,8 +65,7 @@ class Plan:
 
     Attributes:
         settings: of InformationPursuitClassifier, and `annotations` of its `fit`, which may be a
-            file, or `Annotations` that name the images. `knowledge` is `clip` if there are neither
-            texts nor a language model.
+            file, or `Annotations` that name the images.
         texts: what may become a question, a mapping for questions in other words than the text
             that is embedded, or embedded already; None for `visual_vocabulary()`.
         embedding: the CLIP; None if all is embedded, and no CLIP is known.
@@ -153,8 +151,7 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
         if helper is None:
             model.fit(train.rows, train.labels, **teaching)
         else:
-            draft = BY_CLIP if plan.texts is None else None
-            helper.fit(model, train.rows, train.labels, draft, **teaching)
+            helper.fit(model, train.rows, train.labels, **teaching)
     remember(model.provenance_, train.some_pictures() if seen else train.rows)
     if tower is not None:
         model.clip_, model.clip_device_ = tower.clip.name, tower.how.device
@@ -189,8 +186,6 @@ def _questions(plan: Plan) -> tuple[list[str], list[str] | None, dict[str, Any]]
         texts = plan.texts.texts
     else:
         texts = list(visual_vocabulary() if plan.texts is None else plan.texts)
-    if plan.texts is None and plan.language_model is None:
-        settings = {"knowledge": BY_CLIP, **settings}
     table = settings.get("knowledge")
     if plan.texts is None and isinstance(table, str | Path) and Path(table).suffix == CSV_SUFFIX:
         texts, reference = list(read_knowledge_csv(table).texts), texts

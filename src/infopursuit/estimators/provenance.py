@@ -124,8 +124,6 @@ def words_run_out(provenance: Mapping[str, Any]) -> str | None:
     if words["fits"] >= FITTING and not unnamed:
         return None
     reasons = [f"{percent(words['fits'])} of the first answers yes name what fits the class"]
-    if words["explained"] is not None:
-        reasons.append(f"words explain {percent(words['explained'])} of what the answers tell")
     if unnamed:
         listed = ", ".join([*unnamed[:LISTED], *(["..."] if len(unnamed) > LISTED else [])])
         reasons.append(f"no question names {counted(len(unnamed), 'class')} ({listed})")

@@ -6,9 +6,9 @@ texts that decide come most often, and whether the model is certain plays no par
 is about a fair sample of the questions that it asks.
 
 `unsure` puts those first that the model is least certain of: the information times exp(-d), and of
-the n-th question about a text one n-th of that. Here d is the distance of the score from the
-nearest cut between no and yes, in standard deviations of the scores of all pictures; it is 0 if the
-model is not sure. Such answers find what the model gets wrong, but they teach less
+the n-th question about a text one n-th of that. Here d is the distance of the answer from the
+middle between no and yes, in standard deviations of the answers of all pictures. Such answers find
+what the model gets wrong, but they teach less
 (docs/your-data/truth.md).
 """
 
@@ -25,7 +25,7 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, writable
 from infopursuit.datasets.decoding import thumbnail
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.stopping import StoppingRule
@@ -59,21 +59,21 @@ def worth_answering(
     """Return at most MOST questions about pictures, in the order in which to ask a person.
 
     Args:
-        pursuit: a model whose answers have thresholds.
+        pursuit: a model whose answers are numbers.
         images: unit norm.
         stop: when the model asks no more.
         unsure: whether those come first that the model is least certain of.
         seed: of the draw.
 
     Raises:
-        InputError: answers are not by thresholds.
+        InputError: answers are steps.
     """
     rule = pursuit.rule
-    if not isinstance(rule, ThresholdAnswers):
-        raise InputError("annotate: the answers of this model have no thresholds; expected some")
-    scores = torch.cat([rule.scores(block) for block in images.split(BLOCK)])
+    if not rule.soft:
+        raise InputError("annotate: the answers of this model are steps; expected scores of texts")
+    answers = torch.cat([rule.answers(block) for block in images.split(BLOCK)])
     budget, gains = stop.budget(len(pursuit.queries)), []
-    for block in rule.of_scores(scores).split(BLOCK):
+    for block in answers.split(BLOCK):
         rolled = roll_out(pursuit.querier, pursuit.classifier, block, budget, pursuit.first, 1)
         steps, _ = stop.steps(rolled.posteriors)
         was_asked = torch.arange(budget, device=block.device) < steps.unsqueeze(1)
@@ -82,9 +82,8 @@ def worth_answering(
     worth = torch.cat(gains).double().cpu().numpy()
     count = int((worth > 0).sum())
     if unsure:
-        upper = rule.thresholds if rule.upper is None else rule.upper
-        beyond = torch.maximum(rule.thresholds - scores, scores - upper).clamp(min=0)
-        doubt = torch.exp(-beyond / scores.std(dim=0, correction=0).clamp(min=1e-9))
+        deviation = answers.std(dim=0, correction=0).clamp(min=1e-9)
+        doubt = torch.exp(-(answers - NOT_SURE).abs() / deviation)
         worth *= doubt.cpu().numpy()
         worth /= 1 + np.argsort(np.argsort(-worth, axis=0, kind="stable"), axis=0)
     else:  # exponential clocks: the first to ring is drawn in proportion to its rate

@@ -13,7 +13,7 @@ from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.questions.constraints import QuestionConstraints
-from infopursuit.questions.texts import TextsOnImages, TextSource
+from infopursuit.questions.texts import TextSource
 from infopursuit.texts.text_table import TextTable
 
 
@@ -46,7 +46,7 @@ def candidate_texts(
     classes, labels = np.unique(train.labels.numpy(), return_inverse=True)
     rows = UnitMatrix(train.embeddings, "images")
     data = InMemorySet(rows, torch.from_numpy(labels), None, classes)
-    on_images = TextsOnImages(TextSource(universe), data, None)
-    candidates = on_images.candidate_rows(most, QuestionConstraints(k, keep=own_texts), 0)
-    chosen = {*own_texts, *universe.named(candidates)}  # those given include equals of one another
+    constraints = QuestionConstraints(k, keep=own_texts)
+    candidates = TextSource(universe).candidates(data, constraints, most)
+    chosen = {*own_texts, *candidates}  # those given include equals of one another
     return [text for text in universe.texts if text in chosen]

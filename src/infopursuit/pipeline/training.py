@@ -27,7 +27,7 @@ from infopursuit.datasets.labelled_images import (
     load_images,
 )
 from infopursuit.estimators.base import PursuitClassifier
-from infopursuit.estimators.methods import Method, NaiveBayesSettings
+from infopursuit.estimators.methods import Method
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.provenance import RunProvenance
 from infopursuit.estimators.variational import VariationalInformationPursuit
@@ -37,7 +37,6 @@ from infopursuit.pursuit.naive_bayes.sharded_set import ShardedSet
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
 from infopursuit.pursuit.vip.distributed import Processes, restart_as_group, started_by_torchrun
 from infopursuit.pursuit.vip.settings import VariationalSettings
-from infopursuit.questions.knowledge import Knowledge
 from infopursuit.questions.pursuits import PursuitMethod
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge_tables import read_knowledge
@@ -91,10 +90,10 @@ def read_known(
     settings, files = {}, {}
     if isinstance(how, VariationalSettings):
         return Known()
-    if how.knowledge:
+    if getattr(how, "knowledge", False):
         table = read_knowledge(paths.knowledge(dataset))
         values = table.for_classes_and_texts(class_names, texts)
-        settings["knowledge"] = Knowledge(values, getattr(how, "unexplained_weight", 1.0))
+        settings["knowledge"] = values
         files["knowledge"] = file_sha256(paths.knowledge(dataset))
     said = read_annotations(paths.people(dataset))
     if said.rows:
@@ -121,7 +120,7 @@ def described(how: Method, validation_fraction: float) -> dict[str, Any]:
 
 
 def fit_pursuit(
-    how: NaiveBayesSettings | PursuitMethod,
+    how: PursuitMethod,
     training: Training,
     first: str | None,
     said: Annotations,
@@ -135,8 +134,7 @@ def fit_pursuit(
         said: what people say of the images.
     """
     images, share, seed = training.images, training.share, training.seed
-    chosen = {**training.given, **how.estimator_settings}
-    model = InformationPursuitClassifier(first_query=first, **chosen)
+    model = InformationPursuitClassifier(first_query=first, pursuit=how, **training.given)
     if isinstance(images, EmbeddedShards):
         if said.rows:
             raise InputError(f"{said.where}: annotations need images that are read as a whole")

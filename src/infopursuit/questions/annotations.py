@@ -14,8 +14,8 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.annotated import FEWEST, Annotated, AnnotatedTexts, fit_annotated
-from infopursuit.pursuit.answers.directions import TextDirections
+from infopursuit.pursuit.answers.annotated import FEWEST, Annotated, fit_annotated
+from infopursuit.pursuit.answers.directions import fit_score_map
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
 
@@ -32,8 +32,8 @@ def fit_annotations(
     labels: np.ndarray,
     within: Float[Tensor, "d d"],
     seed: int,
-) -> tuple[TextTable, AnnotatedTexts]:
-    """Fit each annotated text; return the universe with those that it lacks, and all fitted ones.
+) -> tuple[TextTable, dict[int, Annotated]]:
+    """Fit each annotated text; return the universe with those that it lacks, and all by their rows.
 
     Args:
         annotations: of texts, (n,) what people say of each image: 1 yes, 0 no, NaN nothing.
@@ -52,7 +52,7 @@ def fit_annotations(
     places = np.flatnonzero(answered)
     images = rows.take(torch.from_numpy(places)).float().numpy()
     groups = np.unique(labels[places], return_inverse=True)[1]
-    score_map = TextDirections(reference, within, len(np.unique(labels))).maps[0]
+    score_map = fit_score_map(reference, within, len(np.unique(labels)))
     row_of = {normalize(text): row for row, text in enumerate(texts.texts)}
     fitted: dict[int, Annotated] = {}
     names, embeddings, few = list(texts.texts), [np.asarray(texts.embeddings)], []
@@ -80,7 +80,7 @@ def fit_annotations(
         )
     if len(names) > len(texts.texts):
         texts = TextTable(tuple(names), np.concatenate(embeddings), texts.clip)
-    return texts, AnnotatedTexts(fitted, images)
+    return texts, fitted
 
 
 def _checked(text: str, values: Any, count: int) -> Float[np.ndarray, " n"]:

@@ -20,7 +20,6 @@ from infopursuit.pursuit.naive_bayes.fit import (
     HELD_OUT,
     HeldOut,
     calibration_images,
-    calibration_of_one,
     expected_ratio,
     fit_calibration,
 )
@@ -35,8 +34,6 @@ from infopursuit.questions.source import Questions, QuestionSource
 
 # Calibration looks at this many questions at most.
 BUDGET = 128
-# How far words explain the answers is measured on the FIRST questions to this many rows.
-SHOWN, FIRST = 1024, 10
 # Rates other than counted ones are considered if there are this many different rows: of fewer they
 # know little, and small tables are fitted often.
 FEWEST_FITTED = 1000
@@ -94,15 +91,13 @@ class NaiveBayesPursuit(PursuitMethod):
         predicted = [each for each in predicted if each.answers.shape[1]]
         ratio = expected_ratio(train.total / len(classes))
         calibration = ASSUMED_CALIBRATION._replace(temperature_ratio=ratio)
-        if split.facts["images"] == len(classes) and (found := source.scatter(train)) is not None:
-            calibration = calibration_of_one(found)
         if predicted:
             calibration, _ = fit_calibration(predicted, BUDGET, ratio)
         table, names = calibration.of(table), tuple(str(each) for each in classes)
         pursuit = Pursuit(
             tuple(questions.queries),
             names,
-            rule.final,
+            rule,
             questions.querier(table),
             CLASSIFIERS.of(table.classifier)(table),
             questions.first,
@@ -112,10 +107,7 @@ class NaiveBayesPursuit(PursuitMethod):
             source.wording(questions.queries, names),
             source.note,
         )
-        facts = {**split.facts, **questions.facts, **source.facts(questions.queries), **chosen}
-        if questions.explained is not None:
-            some = (train if held_out is None else held_out).sample(SHOWN, seed).rows.tensor()
-            facts["words"] = questions.explained(table, pursuit.roll_out(some, min(FIRST, k)))
+        facts = {**split.facts, **source.facts(questions.queries), **chosen}
         if held_out is not None:
             shown = held_out.sample(HELD_OUT, seed)
             ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)

@@ -7,119 +7,45 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError
-from infopursuit.pursuit.answers.annotated import Annotated
+from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.conformity import KEPT
 from infopursuit.pursuit.gaussian.conformity import GaussianConformity
-from infopursuit.pursuit.gaussian.dictionary import forward_selection
-from infopursuit.pursuit.gaussian.fit import (
-    ABOVE_LEVEL,
-    ABOVE_YES,
-    ASSUMED,
-    MOST_ABOVE,
-    NO_SHARE,
-    Course,
-    ScoreMoments,
-    fit_temperature,
-    level_answers,
-    normal_scores,
-)
+from infopursuit.pursuit.gaussian.fit import ASSUMED, Course, fit_temperature, normal_scores
 from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.gaussian.model import GaussianClassifier, GaussianQuerier
 from infopursuit.pursuit.gaussian.scores import NormalScores
 from infopursuit.pursuit.naive_bayes.fit import FEW_HELD_OUT, FEWEST_OF_A_CLASS, FOLDS, HELD_OUT
-from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.rollout import asked_orders
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.pursuits import Fitted, PursuitMethod, Split
 from infopursuit.questions.source import QuestionSource
-from infopursuit.questions.texts import TextsOnImages, TextSource
+from infopursuit.questions.texts import Levels, TextScores, TextSource
 
-# Texts that are looked at closely, those with the largest ratio alone.
-CANDIDATES = 32_768
-# Training images that say what words mean, and images and texts that say where the level is.
-SAMPLED, LEVELLED, LEVELLED_TEXTS = 4096, 512, 8192
+# Training images that say what words mean.
+SAMPLED = 4096
 # Held-out images that temper the evidence, after these numbers of questions.
 TEMPERED, LENGTHS = 1024, (1, 2, 3, 5, 7, 10, 14, 20, 28, 40)
-
-
-class TextScores(TextsOnImages):
-    """The texts of a source, whose scores are jointly normal on training images."""
-
-    def __init__(self, source: TextSource, data: TrainingSet) -> None:
-        super().__init__(source, data, None)
-        self.told = source.known(data)
-        annotated: Any = source.annotated
-        self.taught: dict[int, Annotated] = {} if annotated is None else annotated.fitted
-        self.moments = ScoreMoments.of(data.moments)
-        self.map = self.candidates.directions.maps[0]
-
-    def directions(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "m d"]:
-        """Return the directions of some texts, float32; people may have taught them."""
-        directions = self.map.directions(self.texts.unit_matrix.take(rows))
-        for place, row in enumerate(rows.tolist()):
-            if row in self.taught:
-                directions[place] = torch.from_numpy(self.taught[row].direction)
-        return directions
-
-    def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
-        rows = allowed.nonzero().squeeze(1)
-        directions = self.directions(rows).double()
-        trust, between = self.moments.trust(directions), self.moments.between
-        spread = trust.square() * ((directions @ between) * directions).sum(dim=1)
-        weights = torch.ones(len(rows), dtype=torch.float64)
-        if self.told is not None:
-            weights = self.told.query_weights(rows).double()
-        ratio = weights * spread / self.moments.variance(directions)
-        best = ratio.topk(min(len(rows), CANDIDATES)).indices.sort().values
-        own = self.moments.covariance(directions[ratio.topk(count).indices])[1]
-        within = self.moments.within
-        chosen = forward_selection(
-            directions[best], within, between, trust[best], own, weights[best], count
-        )
-        return rows[best[chosen]]
-
-    def levels(self, seed: int) -> tuple[float, float, float]:
-        """Return the scores of a no, of the level and of a firm yes, one for all texts."""
-        generator, count = torch.Generator().manual_seed(seed), len(self.texts.texts)
-        some = torch.randperm(count, generator=generator)[:LEVELLED_TEXTS].sort().values
-        images = self.data.sample(LEVELLED, seed).rows.tensor()
-        scores = (images @ self.directions(some).T).flatten().sort().values
-        most = min(ABOVE_LEVEL, MOST_ABOVE * count) / count
-        above = (NO_SHARE, most, most * ABOVE_YES / ABOVE_LEVEL)
-        no, level, yes = (float(scores[int((1 - each) * (len(scores) - 1))]) for each in above)
-        return no, level, yes
-
-    def fitted(
-        self, rows: Int[Tensor, " k"], levels: tuple[float, float, float], seed: int
-    ) -> tuple[LevelAnswers, NormalScores]:
-        """Return how images answer some of the texts, and what is expected of each class."""
-        directions, sample = self.directions(rows), self.data.sample(SAMPLED, seed)
-        scores = sample.rows.tensor() @ directions.T
-        counts = torch.bincount(sample.labels, minlength=len(self.data.classes)).double()
-        weights = (self.moments.prior / counts)[sample.labels]
-        shares = None
-        if self.told is not None:
-            shares = self.told.true_shares(self.data.moments.prior)[rows]
-        of_texts = torch.tensor(levels).repeat(len(rows), 1)
-        for place, row in enumerate(rows.tolist()):
-            if row in self.taught:  # their cuts are where people say no and yes
-                _, *cuts = self.taught[row].cuts
-                of_texts[place] = torch.tensor(cuts)
-        rule = level_answers(directions, scores, of_texts, weights, shares)
-        return rule, normal_scores(self.moments, rule, rule.of_scores(scores))
+# How often images get a yes is measured on the FIRST questions to this many.
+SHOWN, FIRST = 1024, 10
 
 
 @dataclass(frozen=True)
 class GaussianPursuit(PursuitMethod):
-    """Scores of texts that are jointly normal in each class, with one covariance."""
+    """Scores of texts that are jointly normal in each class, with one covariance.
+
+    Attributes:
+        knowledge: whether the knowledge table is used, if there is one.
+    """
 
     kind: ClassVar[str] = "gaussian"
+    knowledge: bool = True
 
     def fit(
         self,
@@ -132,21 +58,19 @@ class GaussianPursuit(PursuitMethod):
         """Choose the texts, fit their scores, and temper the evidence on held-out images."""
         if not isinstance(source, TextSource):
             raise InputError("pursuit is 'gaussian', which asks about texts; expected texts")
-        if source.knowledge is not None and source.knowledge.drafted:
-            raise InputError("pursuit is 'gaussian', which takes no knowledge by the CLIP")
         train, held_out, classes = split.train, split.held_out, split.train.classes
         texts = TextScores(source, train)
-        rows, levels = texts.rows(constraints, seed), texts.levels(seed)
-        rule, scores = texts.fitted(rows, levels, seed)
+        rows, levels = texts.rows(constraints), texts.levels(seed)
+        rule, scores = fitted(texts, rows, levels, seed)
         courses = []
         if held_out is not None:
-            courses.append(course(scores, rule, held_out.sample(TEMPERED, seed)))
+            courses.append(course(scores, rule, held_out.sample(TEMPERED, seed), texts))
         few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
         if few and split.may_hold_out:
             for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
                 part = TextScores(source, rest)
-                again = part.fitted(part.rows(constraints, seed), levels, seed)
-                courses.append(course(again[1], again[0], others.sample(TEMPERED, seed)))
+                again = fitted(part, part.rows(constraints), levels, seed)
+                courses.append(course(again[1], again[0], others.sample(TEMPERED, seed), texts))
         temperature = torch.tensor(ASSUMED)
         if courses:
             temperature = fit_temperature(courses, lengths(len(rows)))
@@ -154,8 +78,7 @@ class GaussianPursuit(PursuitMethod):
         if held_out is not None:
             kept = rule.answers(held_out.sample(KEPT, 0).rows.tensor())
             conformity = GaussianConformity(scores, kept)
-        names = tuple(map(str, classes))
-        queries = texts.texts.named(rows)
+        queries, names = texts.texts.named(rows), tuple(map(str, classes))
         first = None if constraints.first is None else queries.index(constraints.first)
         pursuit = Pursuit(
             tuple(queries),
@@ -170,13 +93,50 @@ class GaussianPursuit(PursuitMethod):
             note=source.note,
         )
         facts = {**split.facts, **source.facts(queries)}
+        facts["words"] = words_of(pursuit, texts, rows, train if held_out is None else held_out)
         if held_out is not None:
             shown = held_out.sample(HELD_OUT, seed)
             ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
-            right = ending.posterior.argmax(dim=1) == shown.labels
-            facts["held_out_accuracy"] = right.double().mean().item()
-        told = texts.told
-        return Fitted(pursuit, facts, None if told is None else told.table())
+            right = (ending.posterior.argmax(dim=1) == shown.labels).double()
+            weights = texts.weights(shown)
+            facts["held_out_accuracy"] = float((right * weights).sum() / weights.sum())
+        return Fitted(pursuit, facts, None if texts.known is None else texts.known.table())
+
+
+def fitted(
+    texts: TextScores, rows: Int[Tensor, " k"], levels: Levels, seed: int
+) -> tuple[LevelAnswers, NormalScores]:
+    """Return how images answer some of the texts, and what is expected of each class."""
+    images = texts.data.sample(SAMPLED, seed)
+    rule = texts.rule(rows, levels, images)
+    return rule, normal_scores(texts.moments, rule, rule.answers(images.rows.tensor()))
+
+
+def words_of(
+    pursuit: Pursuit, texts: TextScores, rows: Int[Tensor, " k"], images: Any
+) -> dict[str, Any]:
+    """Return how often images get a yes, and how often that fits what is known, as plain values.
+
+    Returns:
+        `yes`: among the first questions to an image, a mean. `fits`: the share of these that the
+        knowledge table calls true of the class that leads; None without a table, or a yes.
+        `unnamed`: the classes that no question is true of; none without a table.
+    """
+    shown = images.sample(SHOWN, 0)
+    rolled = pursuit.roll_out(shown.rows.tensor(), min(FIRST, len(rows)))
+    yes = rolled.answers > NOT_SURE
+    words: dict[str, Any] = {"yes": yes.sum(dim=1).double().mean().item(), "fits": None}
+    words["unnamed"] = []
+    if texts.known is not None:
+        fitting = texts.known.fitting(rows)
+        leading = rolled.posteriors[:, -1].argmax(dim=1).unsqueeze(1)
+        fits = fitting[leading, rolled.order][yes]
+        words["fits"] = fits.double().mean().item() if len(fits) else None
+        named = fitting.any(dim=1).tolist()
+        words["unnamed"] = [
+            each for each, some in zip(pursuit.class_names, named, strict=True) if not some
+        ]
+    return words
 
 
 def lengths(k: int) -> Int[Tensor, " T"]:
@@ -184,7 +144,9 @@ def lengths(k: int) -> Int[Tensor, " T"]:
     return torch.tensor([*(each for each in LENGTHS if each < k), k])
 
 
-def course(scores: NormalScores, rule: LevelAnswers, images: InMemorySet) -> Course:
+def course(
+    scores: NormalScores, rule: LevelAnswers, images: InMemorySet, texts: TextScores
+) -> Course:
     """Return the evidence of images after each of `lengths`, of their own questions."""
     answers, exact = rule.answers(images.rows.tensor()), scores.double()
     *places, _ = lengths(answers.shape[1]).tolist()
@@ -196,4 +158,5 @@ def course(scores: NormalScores, rule: LevelAnswers, images: InMemorySet) -> Cou
             evidence.append(histories.evidence)
     evidence.append(exact.evidence_of_all(answers))
     stacked = torch.stack(evidence, dim=1)
-    return Course(exact.log_prior, stacked - stacked.amax(dim=2, keepdim=True), images.labels)
+    evidence = stacked - stacked.amax(dim=2, keepdim=True)
+    return Course(exact.log_prior, evidence, images.labels, texts.weights(images))

@@ -71,20 +71,13 @@ class PursuitMethod(ABC):
 
     Attributes:
         kind: the word by which settings name it.
-        knowledge: whether a run of the pipeline gives it the knowledge table of the data set.
     """
 
     kind: ClassVar[str]
-    knowledge: ClassVar[bool] = False
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
         PURSUITS.register(cls)
-
-    @property
-    def estimator_settings(self) -> dict[str, Any]:
-        """What `InformationPursuitClassifier` is told, to fit so."""
-        return {"pursuit": self}
 
     @abstractmethod
     def fit(
@@ -110,9 +103,11 @@ class PursuitMethod(ABC):
 
 
 def pursuit_method(
-    setting: str | PursuitMethod | dict[str, Any], rates: str = "auto"
+    setting: str | PursuitMethod | dict[str, Any], rates: str = "auto", usual: str = "gaussian"
 ) -> PursuitMethod:
     """Return the method of a word, or of settings with its `kind`; `rates` are of naive Bayes.
+
+    `auto` is the `usual` one.
 
     Raises:
         InputError: there is none of that name.
@@ -120,6 +115,8 @@ def pursuit_method(
     if isinstance(setting, PursuitMethod):
         return setting
     settings = dict(setting) if isinstance(setting, dict) else {"kind": setting}
+    if settings.get("kind") == "auto":
+        settings["kind"] = usual
     try:
         method = PURSUITS.of(str(settings.pop("kind", None)))
     except ValueError as error:

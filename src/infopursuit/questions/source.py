@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from infopursuit.datasets.table_columns import TableColumns
@@ -18,7 +18,6 @@ from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.pursuit.parts import Kinds
-from infopursuit.pursuit.rollout import RollOut
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.texts.knowledge import KnowledgeTable
 
@@ -38,9 +37,6 @@ class Questions:
         querier: what asks by a table of answers; another one if questions differ in weight, or make
             others redundant.
         knowledge: what was known of the classes and texts; None if nothing was.
-        facts: of the choice, for the provenance.
-        explained: how far words explain the answers, by the table of these and the first questions
-            to some rows; for the provenance. None if nothing is known.
     """
 
     queries: Sequence[str]
@@ -49,8 +45,6 @@ class Questions:
     words: tuple[tuple[str, ...], ...] = ()
     querier: Callable[[AnswerTable], InformationGain] = InformationGain
     knowledge: Callable[[], KnowledgeTable | None] | None = None
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    explained: Callable[[AnswerTable, RollOut], dict[str, Any]] | None = None
 
 
 class QuestionSource(ABC):
@@ -58,12 +52,14 @@ class QuestionSource(ABC):
 
     Attributes:
         of_tables: whether they are about rows of a table, not about embeddings.
+        pursuit: the kind of the pursuit that `auto` means.
         width: d of the rows that they are about; None for any.
         rates: what the setting `rates="auto"` chooses from.
         note: a sentence below each explanation; None for none.
     """
 
     of_tables: ClassVar[bool] = False
+    pursuit: ClassVar[str] = "naive_bayes"
     width: int | None = None
     rates: ClassVar[tuple[str, ...]] = ("counted",)
     note: str | None = None
@@ -108,7 +104,3 @@ class QuestionSource(ABC):
     def facts(self, queries: Sequence[str]) -> dict[str, Any]:
         """Return what a model with these questions remembers of the source."""
         return {}
-
-    def scatter(self, data: TrainingSet) -> float | None:
-        """Return how much scores differ among rows (`score_scatter`); None without scores."""
-        return None

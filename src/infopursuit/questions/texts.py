@@ -1,14 +1,11 @@
-"""Texts of a CLIP as questions: those whose answers tell most of the classes of training images."""
+"""Texts of a CLIP as questions: those whose scores tell the classes of training images apart."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 import torch
@@ -17,35 +14,22 @@ from torch import Tensor
 
 from infopursuit.core.files import settings_sha256
 from infopursuit.datasets.matrix import UnitMatrix
-from infopursuit.pursuit.answers.directions import TextDirections, score_scatter
-from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES, ThresholdFit
-from infopursuit.pursuit.naive_bayes.model import InformationGain, RedundantQuestions
-from infopursuit.pursuit.naive_bayes.selection import (
-    CandidateTexts,
-    MeasuredTexts,
-    SupervisedConcepts,
-    candidate_rows,
-    informative_rows,
-    measured_texts,
+from infopursuit.pursuit.answers.annotated import Annotated
+from infopursuit.pursuit.answers.directions import fit_score_map
+from infopursuit.pursuit.gaussian.dictionary import forward_selection
+from infopursuit.pursuit.gaussian.fit import (
+    ABOVE_LEVEL,
+    ABOVE_YES,
+    MOST_ABOVE,
+    NO_SHARE,
+    ScoreMoments,
+    level_answers,
 )
-from infopursuit.pursuit.naive_bayes.training_set import (
-    SCREENED_IMAGES,
-    InMemorySet,
-    TrainingSet,
-)
+from infopursuit.pursuit.gaussian.levels import LevelAnswers
+from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.questions.annotations import fit_annotations
 from infopursuit.questions.constraints import QuestionConstraints
-from infopursuit.questions.knowledge import (
-    BY_CLIP,
-    OBEYED,
-    TRUE_OF_A_CLASS,
-    Asked,
-    ClassKnowledge,
-    Knowledge,
-    TextWeights,
-)
+from infopursuit.questions.knowledge import ClassKnowledge
 from infopursuit.questions.one_clip import MOST, warn_unless_one_clip
 from infopursuit.questions.source import SOURCES, Questions, QuestionSource
 from infopursuit.texts.asking import questions
@@ -61,7 +45,11 @@ from infopursuit.texts.text_table import (
     warn_of_equal_embeddings,
     warn_of_idle_bans,
 )
-from infopursuit.texts.wording import related_texts
+
+# Texts that are looked at closely, those with the largest ratio alone.
+CANDIDATES = 32_768
+# Images and texts that say where the level is.
+LEVELLED, LEVELLED_TEXTS = 512, 8192
 
 logger = logging.getLogger(__name__)
 
@@ -71,27 +59,26 @@ class TextSource(QuestionSource):
 
     Args:
         texts: with their embeddings, of the CLIP that embeds the images.
-        knowledge: what is known of classes and texts; None if nothing is.
+        knowledge: what is known of classes and texts, as the classifier takes it.
         reference: (v, d) of the texts that scores are relative to; None for `texts`.
-        annotated: texts that follow the answers of people; None if there are none.
+        annotated: texts that follow the answers of people, by their rows; None for none.
     """
 
     kind: ClassVar[str] = "texts"
+    pursuit: ClassVar[str] = "gaussian"
 
     def __init__(
         self,
         texts: TextTable,
-        knowledge: Knowledge | None = None,
+        knowledge: Any = None,
         reference: UnitMatrix | None = None,
-        annotated: SupervisedConcepts | None = None,
+        annotated: Mapping[int, Annotated] | None = None,
     ) -> None:
         self.texts, self.knowledge = texts, knowledge
         self.width = texts.unit_matrix.width
         self.relative_to = reference
         self.reference = texts.unit_matrix if reference is None else reference
-        self.annotated = annotated
-        self._known: ClassKnowledge | None = None
-        self._draft: Any = None  # what it may change, once that is settled
+        self.annotated = annotated or {}
 
     @classmethod
     def of(
@@ -108,7 +95,7 @@ class TextSource(QuestionSource):
         """
         if reference is not None:
             reference = UnitMatrix(reference, "reference_embeddings")
-        source = cls(TextTable.from_arrays(texts, embeddings), Knowledge.of(knowledge), reference)
+        source = cls(TextTable.from_arrays(texts, embeddings), knowledge, reference)
         warn_of_idle_bans(source.texts.texts, ban)
         warn_of_equal_embeddings(source.texts)
         return source
@@ -124,9 +111,8 @@ class TextSource(QuestionSource):
         """
         required_questions(TextTable.from_arrays(texts, np.ones((len(texts), 1))), constraints)
         warn_of_idle_bans(texts, constraints.ban)
-        known = Knowledge.of(knowledge)
-        if known is not None and not known.drafted:
-            ClassKnowledge(known.given, np.unique(labels), texts)
+        if knowledge is not None:
+            ClassKnowledge(knowledge, np.unique(labels), texts)
 
     def taught(
         self, annotations: Mapping[str, Any], y: Any, data: InMemorySet, seed: int
@@ -146,77 +132,40 @@ class TextSource(QuestionSource):
 
     def chosen(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> list[str]:
         """Return the texts that `choose` chooses."""
-        chooser = self.on(data, constraints, seed)
-        return self.texts.named(chooser.rows(constraints, seed))
+        return self.texts.named(TextScores(self, data).rows(constraints))
 
     def candidates(
-        self, data: TrainingSet, constraints: QuestionConstraints, seed: int, count: int
+        self, data: TrainingSet, constraints: QuestionConstraints, count: int
     ) -> list[str]:
         """Return at most `count` texts that tell most alone, after those that are asked anyway."""
-        chooser = TextsOnImages(self, data, self.known(data))
-        return self.texts.named(chooser.candidate_rows(count, constraints, seed))
+        return self.texts.named(TextScores(self, data).candidate_rows(count, constraints))
 
-    def known(self, data: TrainingSet) -> ClassKnowledge | None:
-        """Return what is known of the classes, read or drafted by the CLIP; None for nothing."""
-        if self.knowledge is None or self._known is not None:
-            return self._known
-        table, weight = self.knowledge.given, self.knowledge.unexplained_weight
-        if self.knowledge.drafted:  # a draft is of these images
-            from infopursuit.questions.draft import drafted_knowledge
-
-            texts = self.texts
-            return drafted_knowledge(data, texts.texts, texts.unit_matrix, self.reference)
-        if self.annotated is not None and not isinstance(table, KnowledgeTable | str | Path):
+    def known(self, classes: np.ndarray) -> ClassKnowledge | None:
+        """Return what is known of the classes; None for nothing."""
+        table = self.knowledge
+        if table is None:
+            return None
+        if self.annotated and not isinstance(table, KnowledgeTable | str | Path):
             table = np.asarray(table, dtype=np.float32)  # of a text that people added: nothing
             missing = max(len(self.texts.texts) - table.shape[-1], 0)
             table = np.pad(table, ((0, 0), (0, missing)), constant_values=np.nan)
-        weights = OBEYED._replace(beyond=weight)
-        self._known = ClassKnowledge(table, data.classes, self.texts.texts, weights)
-        if self._known.coverage is not None:
-            logger.info("%s", self._known.coverage)
-        return self._known
-
-    def on(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> TextsOnImages:
-        """Return the texts as these images answer them; a draft has to earn its place first."""
-        known = self.known(data)
-        texts = TextsOnImages(self, data, known)
-        if known is None or not known.drafted:
-            return texts
-        from infopursuit.questions.draft import earned_on
-
-        if self._draft is None:
-            allowed = texts.measurable(constraints, seed)
-            shown = data.to_screen().sample(SCREENED_IMAGES, seed)
-            self._draft = earned_on(shown, partial(self._ways_to_ask, allowed, constraints, seed))
-            logger.info("%s", self._draft)
-        weights = self._draft.weights
-        if weights is None:
-            return TextsOnImages(self, data, None, drafted=known)
-        return texts.weighted(weights)
-
-    def _ways_to_ask(
-        self,
-        allowed: Bool[Tensor, " u"],
-        constraints: QuestionConstraints,
-        seed: int,
-        ladder: Sequence[TextWeights],
-        rest: InMemorySet,
-    ) -> list[Callable[[InMemorySet], Asked]]:
-        """Return what asks other images the questions that some choose.
-
-        Without a draft and with it, by each of the weights.
-        """
-        drafted = TextsOnImages(self, rest, self.known(rest), allowed)
-        texts = [TextsOnImages(self, rest, None, allowed), *map(drafted.weighted, ladder)]
-        return [partial(each.asked_of, constraints, seed) for each in texts]
+        known = ClassKnowledge(table, classes, self.texts.texts)
+        if known.coverage is not None:
+            logger.info("%s", known.coverage)
+        return known
 
     def choose(self, data: TrainingSet, constraints: QuestionConstraints, seed: int) -> Questions:
         """Choose the texts, and fit how images answer them."""
-        return self.on(data, constraints, seed).questions(constraints, seed)
+        scores = TextScores(self, data)
+        rows = scores.rows(constraints)
+        rule = scores.rule(rows, scores.levels(seed), data.sample(LEVELLED, seed))
+        queries, told = self.texts.named(rows), scores.known
+        first = None if constraints.first is None else queries.index(constraints.first)
+        return Questions(queries, rule, first, knowledge=None if told is None else told.table)
 
     def wording(self, queries: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:
-        """Return the questions in words that suit the classes, if something is known of these."""
-        alike = comparable_texts(class_names, queries) if self.knowledge is not None else None
+        """Return the questions in words that suit the classes."""
+        alike = comparable_texts(class_names, queries)
         return questions(queries, alike) if alike else ()
 
     def facts(self, queries: Sequence[str]) -> dict[str, Any]:
@@ -226,18 +175,10 @@ class TextSource(QuestionSource):
             "texts": len(texts),
             "texts_sha256": settings_sha256({"texts": list(texts)}),
         }
-        if self.annotated is not None:
-            of_text = {texts[row]: fitted for row, fitted in self.annotated.facts.items()}
+        if self.annotated:
+            of_text = {texts[row]: each.facts for row, each in self.annotated.items()}
             facts["annotated"] = {query: of_text[query] for query in queries if query in of_text}
-        if self.knowledge is not None and self.knowledge.drafted:
-            facts["knowledge"] = BY_CLIP
-        if self._draft is not None:
-            facts["draft"] = self._draft.facts()
         return facts
-
-    def scatter(self, data: TrainingSet) -> float:
-        """Return how much scores differ among images."""
-        return score_scatter(self.texts.unit_matrix, data.moments.total)
 
 
 SOURCES.register(TextSource)
@@ -261,113 +202,117 @@ def required_questions(
     return allowed, fixed, rows
 
 
-class TextsOnImages:
-    """The texts of a source, measured on training images."""
+class Levels(NamedTuple):
+    """The scores of a no, of the level and of a firm yes, one for all texts."""
 
-    def __init__(
-        self,
-        source: TextSource,
-        data: TrainingSet,
-        known: ClassKnowledge | None,
-        allowed: Bool[Tensor, " u"] | None = None,
-        drafted: ClassKnowledge | None = None,
-    ) -> None:
-        """Set up what chooses texts.
+    no: float
+    level: float
+    yes: float
 
-        Args:
-            source: of the texts.
-            data: that they are measured on.
-            known: of the classes; None for nothing.
-            allowed: which texts may be chosen; None for all.
-            drafted: a draft that changes nothing, and tells how far words go; None without one.
-        """
-        self.source, self.texts, self.data = source, source.texts, data
-        self.known, self.allowed, self._said = known, allowed, known or drafted
-        truth = shares = weights = None
-        if known is not None:
-            truth, shares = known.truth, known.true_shares(data.moments.prior)
-            # Weights are tried on texts that are measured once: they are not screened by them.
-            weights = None if known.drafted else known.query_weights
-        thresholds = ThresholdFit(True, shares, known is not None and known.drafted)
-        self.candidates = CandidateTexts(
-            self.texts.unit_matrix,
-            TextDirections(source.reference, data.moments.discounted, len(data.classes), truth),
-            # Texts chosen by three answers tell more early (lab/findings.md, "Five answers").
-            thresholds._replace(certain=False),
-            weights,
-            self.texts.shared(),
-            source.annotated,
-        )
-        self.asked = replace(self.candidates, thresholds=thresholds)
-        self._measured: dict[tuple[int, int, bytes], MeasuredTexts] = {}
 
-    def weighted(self, weights: TextWeights) -> TextsOnImages:
-        """Return the same, drafted, with other weights of information; measured once for all."""
-        assert self.known is not None
-        reweighted = copy(self)
-        reweighted.known = copy(self.known)
-        reweighted.known.weights = weights
-        return reweighted
+class TextScores:
+    """The scores of the texts of a source on training images.
 
-    def measurable(self, constraints: QuestionConstraints, seed: int) -> Bool[Tensor, " u"]:
-        """Return which texts are measured: those that tell most alone, if there are very many."""
-        count, allowed, _ = self._eligible(constraints)
-        measured = torch.zeros_like(allowed)
-        measured[self._informative(count, seed, allowed).rows] = True
-        return measured
+    Attributes:
+        known: what is known of the classes; None for nothing.
+        moments: of the scores of any text.
+    """
 
-    def asked_of(self, constraints: QuestionConstraints, seed: int, others: InMemorySet) -> Asked:
-        """Ask other images the questions that these choose."""
-        chosen = self.rows(constraints, seed)
-        rule, auroc = self._answered(chosen, seed)
-        querier = self._querier(chosen, auroc, self.data.table(rule))
-        answers = rule.answers(others.rows.tensor())
-        fitting = torch.zeros(len(self.data.classes), len(chosen), dtype=torch.bool)
+    def __init__(self, source: TextSource, data: TrainingSet) -> None:
+        self.texts, self.data, self.annotated = source.texts, data, source.annotated
+        self.known, self.moments = source.known(data.classes), ScoreMoments.of(data.moments)
+        self._map = fit_score_map(source.reference, data.moments.discounted, len(data.classes))
+
+    def directions(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "m d"]:
+        """Return the directions of some texts, float32; people may have taught them."""
+        directions = self._map.directions(self.texts.unit_matrix.take(rows))
+        for place, row in enumerate(rows.tolist()):
+            if row in self.annotated:
+                directions[place] = torch.from_numpy(self.annotated[row].direction)
+        return directions
+
+    def levels(self, seed: int) -> Levels:
+        """Return the levels that as many texts exceed as `ABOVE_LEVEL` says."""
+        generator, count = torch.Generator().manual_seed(seed), len(self.texts.texts)
+        some = torch.randperm(count, generator=generator)[:LEVELLED_TEXTS].sort().values
+        images = self.data.sample(LEVELLED, seed)
+        scores, order = (images.rows.tensor() @ self.directions(some).T).flatten().sort()
+        below = self.weights(images).repeat_interleave(len(some))[order].cumsum(dim=0)
+        most = min(ABOVE_LEVEL, MOST_ABOVE * count) / count
+        above = torch.tensor([NO_SHARE, most, most * ABOVE_YES / ABOVE_LEVEL]).double()
+        places = torch.searchsorted(below, (1 - above) * below[-1])
+        return Levels(*scores[places.clamp_max(len(scores) - 1)].tolist())
+
+    def rule(self, rows: Int[Tensor, " k"], levels: Levels, images: InMemorySet) -> LevelAnswers:
+        """Return how images answer some of the texts."""
+        directions, shares = self.directions(rows), None
         if self.known is not None:
-            fitting = self.known.values[:, chosen] >= TRUE_OF_A_CLASS
-        return Asked(querier, answers, others.labels, fitting)
+            shares = self.known.true_shares(self.data.moments.prior)[rows]
+        of_texts = torch.tensor(levels).repeat(len(rows), 1)
+        for place, row in enumerate(rows.tolist()):
+            if row in self.annotated:  # their cuts are where people say no and yes
+                of_texts[place] = torch.tensor(self.annotated[row].cuts)
+        scores = images.rows.tensor() @ directions.T
+        return level_answers(directions, scores, of_texts, self.weights(images), shares)
 
-    def rows(self, constraints: QuestionConstraints, seed: int) -> Int[Tensor, " k"]:
-        """Return the rows of the questions given, or of the most informative and those to keep."""
-        rows = required_questions(self.texts, constraints)[2]
+    def weights(self, images: InMemorySet) -> Float[Tensor, " n"]:
+        """Return what images of a sample count, so that classes are as frequent as they are."""
+        counts = torch.bincount(images.labels, minlength=len(self.data.classes)).double()
+        return (self.moments.prior / counts)[images.labels]
+
+    def rows(self, constraints: QuestionConstraints) -> Int[Tensor, " k"]:
+        """Return the rows of the questions given, or of the most telling and those to keep."""
+        allowed, fixed, rows = required_questions(self.texts, constraints)
         if rows is not None:
             return self._distinct(rows, constraints)
-        count, allowed, fixed = self._eligible(constraints)
-        chosen = self._chosen(count, seed, allowed)
+        fixed = self._distinct(fixed, constraints)
+        allowed &= self._first_of_equals(fixed)
+        count = min(constraints.n_queries, int(allowed.sum()))
+        chosen = self._chosen(count, allowed)
         others = chosen[~torch.isin(chosen, fixed)]
         if len(fixed) + len(others) > count:  # chosen again, without those that are kept anyway
             allowed[fixed] = False
             room = count - len(fixed)
-            others = self._chosen(room, seed, allowed) if room else others[:0]
+            others = self._chosen(room, allowed) if room else others[:0]
         return torch.cat([fixed, others]).sort().values
 
-    def _eligible(
-        self, constraints: QuestionConstraints
-    ) -> tuple[int, Bool[Tensor, " u"], Int[Tensor, " m"]]:
-        """Return how many texts to choose, which may be chosen, and the rows to keep."""
-        allowed, fixed, _ = required_questions(self.texts, constraints)
+    def candidate_rows(self, count: int, constraints: QuestionConstraints) -> Int[Tensor, " m"]:
+        """Return the rows of the texts that tell most alone, and of those that are asked anyway."""
+        texts = self.texts
+        allowed = not_banned(texts.texts, constraints.ban)
+        fixed = fixed_rows(texts, constraints.first, constraints.keep, allowed)
+        if constraints.queries is not None:
+            fixed = torch.cat([fixed, texts.rows(constraints.queries)])
         fixed = self._distinct(fixed, constraints)
         allowed &= self._first_of_equals(fixed)
-        is_fixed = torch.isin(torch.arange(len(allowed)), fixed)
-        if self.allowed is not None:
-            allowed &= self.allowed | is_fixed
-        return min(constraints.n_queries, int(allowed.sum())), allowed, fixed
+        allowed[fixed] = False
+        rows = allowed.nonzero().squeeze(1)
+        best = self._ratios(rows).topk(min(max(count - len(fixed), 0), len(rows))).indices
+        return torch.cat([fixed, rows[best]]).unique()
 
-    def _chosen(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
-        if self.known is None or not self.known.drafted:
-            return informative_rows(self.candidates, self.data, count, seed, allowed)
-        generator = torch.Generator().manual_seed(seed)
-        measured = self._informative(count, seed, allowed)
-        return measured.chosen(count, generator, self.known.query_weights)
+    def _ratios(self, rows: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
+        """Return the spread of the classes' means for the variance within them, weighted."""
+        return torch.cat([self._measured(some)[1] for some in rows.split(CANDIDATES)])
 
-    def _informative(self, count: int, seed: int, allowed: Bool[Tensor, " u"]) -> MeasuredTexts:
-        key = count, seed, allowed.numpy().tobytes()
-        if key not in self._measured:
-            generator = torch.Generator().manual_seed(seed)
-            self._measured[key] = measured_texts(
-                self.candidates, self.data, count, generator, allowed
-            )
-        return self._measured[key]
+    def _measured(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return directions, ratios, weights of the ratios, and trust of some texts."""
+        directions = self.directions(rows).double()
+        trust = self.moments.trust(directions)
+        weights = torch.ones(len(rows), dtype=torch.float64)
+        if self.known is not None:
+            weights = self.known.query_weights(rows).double()
+        along = ((directions @ self.moments.between) * directions).sum(dim=1)
+        ratio = weights * trust.square() * along / self.moments.variance(directions)
+        return directions, ratio, weights, trust
+
+    def _chosen(self, count: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
+        rows = allowed.nonzero().squeeze(1)
+        if len(rows) > CANDIDATES:
+            rows = rows[self._ratios(rows).topk(CANDIDATES).indices.sort().values]
+        directions, ratio, weights, trust = self._measured(rows)
+        own = self.moments.covariance(directions[ratio.topk(count).indices])[1]
+        within, between = self.moments.within, self.moments.between
+        return rows[forward_selection(directions, within, between, trust, own, weights, count)]
 
     def _distinct(
         self, rows: Int[Tensor, " m"], constraints: QuestionConstraints
@@ -388,62 +333,3 @@ class TextsOnImages:
         own[first[fixed]] = False
         own[fixed] = True
         return own
-
-    def candidate_rows(
-        self, count: int, constraints: QuestionConstraints, seed: int
-    ) -> Int[Tensor, " m"]:
-        """Return the rows of the most informative texts, and of those that are asked anyway."""
-        texts = self.texts
-        allowed = not_banned(texts.texts, constraints.ban)
-        fixed = fixed_rows(texts, constraints.first, constraints.keep, allowed)
-        if constraints.queries is not None:
-            fixed = torch.cat([fixed, texts.rows(constraints.queries)])
-        fixed = self._distinct(fixed, constraints)
-        allowed &= self._first_of_equals(fixed)
-        most = candidate_rows(
-            self.candidates, self.data, count, constraints.n_queries, seed, allowed
-        )
-        others = most[~torch.isin(most, fixed)][: max(count - len(fixed), 0)]
-        return torch.cat([fixed, others]).unique()
-
-    def questions(self, constraints: QuestionConstraints, seed: int) -> Questions:
-        """Choose the questions, and fit how images answer them."""
-        chosen = self.rows(constraints, seed)
-        rule, auroc = self._answered(chosen, seed)
-        place, facts = None, {}
-        if constraints.first is not None:
-            place = chosen.tolist().index(int(self.texts.rows([constraints.first])[0]))
-        if auroc is not None:
-            shares = auroc.tolist()
-            facts["auroc_by_knowledge"] = [
-                None if np.isnan(share) else round(share, 4) for share in shares
-            ]
-        return Questions(
-            [self.texts.texts[row] for row in chosen.tolist()],
-            rule,
-            place,
-            querier=partial(self._querier, chosen, auroc),
-            knowledge=None if self._said is None else self._said.table,
-            facts=facts,
-            explained=None if self._said is None else partial(self._said.explained, chosen),
-        )
-
-    def _answered(
-        self, chosen: Int[Tensor, " k"], seed: int
-    ) -> tuple[AnswerRule, Float[Tensor, " k"] | None]:
-        sample = self.data.sample(THRESHOLD_IMAGES, seed)
-        images = sample.rows.tensor()
-        rule, auroc = self.asked.answer_rule(chosen, images, sample.labels, sample.weights)
-        return rule, None if self.known is None else auroc
-
-    def _querier(
-        self, chosen: Int[Tensor, " k"], auroc: Float[Tensor, " k"] | None, table: AnswerTable
-    ) -> InformationGain:
-        known = self.known
-        weights = None if known is None else known.query_weights(chosen, auroc, table)
-        related = related_texts([self.texts.texts[row] for row in chosen.tolist()])
-        pairs = torch.tensor(related).long().reshape(-1, 3)
-        if known is not None:
-            pairs = torch.cat([pairs, known.implied(chosen, table)]).unique(dim=0)
-        redundant = RedundantQuestions(pairs, len(chosen)) if len(pairs) else None
-        return InformationGain(table, weights, redundant)

@@ -9,14 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 
-import numpy as np
-from jaxtyping import Bool
-
-from infopursuit.texts.normalization import normalize, number_forms
-from infopursuit.texts.vocabulary import phrase_kinds
-from infopursuit.texts.wording import Form, grammatical_form, words_and_remark
 from infopursuit.texts.wordnet import Nouns, packaged_nouns, senses_of
 
 # A kind that at least this share of the classes are of decides between the senses of a name.
@@ -102,81 +96,6 @@ def _tops() -> tuple[dict[str, set[int]], set[int]]:
     nouns = packaged_nouns()
     wide = {name: {each for form in nouns.things(name) for each in form} for name in WIDE}
     return wide, {nouns.things(name)[0][0] for name in HOLDS_ANYTHING}
-
-
-def _wide_kinds(sense: int) -> set[str]:
-    wide, anything = _tops()
-    kinds = packaged_nouns().kinds(sense)
-    if not kinds.isdisjoint(anything):
-        return {HOLDER}
-    return {name for name, top in wide.items() if not kinds.isdisjoint(top)} or {OTHER}
-
-
-def _wide_kinds_of_text(text: str) -> set[str]:
-    """Return the wide kinds of all senses of a text; none if WordNet does not have it.
-
-    A sense that is of no wide kind counts only if it is the most frequent one, a person only if
-    there is no other sense: an "ottoman" is a seat. A text that also names a color may be true of
-    anything. If WordNet lacks a text, the thing that it ends in counts if another is before it: a
-    "kitchen knife" is a knife, but a "curly coat" need not be a garment. A "human ear" is of a
-    person.
-    """
-    nouns = packaged_nouns()
-    words, _ = words_and_remark(text)
-    if len(words) > 1 and words[0].lower() == "human":
-        return {HOLDER}
-    color, person = nouns.senses("visual property")[0], nouns.things("person")[0][0]
-    if any(color in nouns.kinds(sense) for sense in nouns.senses(text)):
-        return {OTHER}
-    kinds: set[str] = set()
-    for form in senses_of(nouns, text):
-        senses = [each for each in form if person not in nouns.kinds(each)] or form
-        kinds |= _wide_kinds(senses[0])
-        for sense in senses[1:]:
-            kinds |= _wide_kinds(sense) - {OTHER}
-    if kinds:
-        return kinds
-    if len(words) > 1 and all(map(nouns.things, words[-2:])):
-        return _wide_kinds_of_text(words[-1])
-    attributes = set(nouns.senses("attribute"))
-    abstract = [nouns.kinds(sense) for sense in nouns.senses(" ".join(words))]
-    return {ABSTRACT} if abstract and all(map(attributes.isdisjoint, abstract)) else set()
-
-
-@lru_cache(maxsize=4)
-def of_other_kinds(classes: tuple[str, ...], texts: tuple[str, ...]) -> Bool[np.ndarray, " u"]:
-    """Return which of u texts name things of other wide kinds than the classes.
-
-    No text does if WordNet lacks most of the classes, or if some classes are of no wide kind.
-    """
-    known = _known(classes)
-    counts = Counter(kind for sense in known for kind in _wide_kinds(sense))
-    theirs = {kind for kind, count in counts.items() if count > 1 or count > RARE * len(known)}
-    if not known or not theirs.isdisjoint((OTHER, HOLDER)):
-        return np.zeros(len(texts), dtype=bool)
-    traits = phrase_kinds()
-
-    def is_other(text: str) -> bool:
-        kind = traits.get(normalize(text), "thing")
-        kinds = _wide_kinds_of_text(text) if kind == "thing" else TRAITS.get(kind, {OTHER})
-        return bool(kinds) and OTHER not in kinds and kinds.isdisjoint(theirs)
-
-    return np.array([is_other(text) for text in texts])
-
-
-def unknown_words(texts: Sequence[str]) -> Bool[np.ndarray, " u"]:
-    """Return which of u texts are one word that WordNet lacks, and no adjective: "baozi"."""
-    nouns, phrases = packaged_nouns(), phrase_kinds()
-
-    def is_unknown(text: str) -> bool:
-        words, _ = words_and_remark(text)
-        if len(words) != 1 or normalize(text) in phrases:
-            return False
-        return not any(map(nouns.senses, number_forms(words[0]))) and (
-            grammatical_form(words[0]) is not Form.STATE
-        )
-
-    return np.array([is_unknown(text) for text in texts])
 
 
 def comparable_texts(classes: Sequence[str], texts: Sequence[str]) -> dict[str, bool]:

@@ -28,7 +28,7 @@ def fit_answers(
     scores = X @ directions.T
     if threshold == "median":
         return ThresholdAnswers(directions, scores.median(dim=0).values)
-    return ThresholdAnswers(directions, fit_thresholds(scores, labels).values)
+    return ThresholdAnswers(directions, fit_thresholds(scores, labels))
 
 
 def answers_of(rule: ThresholdAnswers, X: Float[Tensor, "n d"]) -> Bool[Tensor, "n m"]:

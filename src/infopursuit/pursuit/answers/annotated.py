@@ -2,25 +2,20 @@
 
 A text's direction is a logistic regression on the embeddings, drawn towards the text's own
 direction: that is a coordinate of its own, which the penalty hardly touches, so that few answers
-change little. Everything is cross-fitted: the penalty, whether the learned direction is kept, and
-the answers that annotated images give while rates are counted all come from fits without them.
+change little. The penalty, and whether the learned direction is kept, come from fits without the
+images that they are measured on.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from jaxtyping import Float, Int, Shaped
 from sklearn.linear_model import LogisticRegression
-from torch import Tensor
 
 from infopursuit.pursuit.answers.directions import ranked_pairs
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
 
 # A text with fewer answers of either kind keeps its direction and its cuts.
 FEWEST = 5
@@ -38,15 +33,12 @@ class Annotated(NamedTuple):
 
     Attributes:
         direction: (d,), a score is image times direction.
-        cuts: a firm no at most at the first, no at most at the second, yes above the third, a firm
-            yes above the last.
-        scores: (n,) of the annotated images, by fits without them.
+        cuts: no at most at the first, yes above the second, a firm yes above the last.
         facts: how true its answers are, of images that no fit saw (`truth_of`).
     """
 
     direction: Float[np.ndarray, " d"]
-    cuts: tuple[float, float, float, float]
-    scores: Float[np.ndarray, " n"]
+    cuts: tuple[float, float, float]
     facts: dict[str, Any]
 
 
@@ -94,15 +86,11 @@ def fit_annotated(
     weights, offset = _regression(rows, truth, own, strength)
     offset -= centre @ weights
     margin = _margin(scores, truth)
-    everywhere = images @ weights
-    everywhere[known] = scores - offset
     lower, upper = float(-offset - margin), float(-offset + margin)
-    facts = truth_of(everywhere[known], lower, upper, truth, groups[known])
-    no, yes = (scores[~(scores > -margin)] - offset, scores[scores > margin] - offset)
-    firm_no = float(np.median(no)) if len(no) else lower
+    facts = truth_of(scores - offset, lower, upper, truth, groups[known])
+    yes = scores[scores > margin] - offset
     firm_yes = float(np.median(yes)) if len(yes) else upper
-    cuts = (min(firm_no, lower), lower, upper, max(firm_yes, upper))
-    return Annotated(weights.astype(np.float32), cuts, everywhere, facts)
+    return Annotated(weights.astype(np.float32), (lower, upper, max(firm_yes, upper)), facts)
 
 
 def truth_of(
@@ -188,67 +176,3 @@ def _regression(
     if strength:
         weights += coefficients * np.sqrt(strength)
     return weights, float(model.intercept_[0])
-
-
-@dataclass(frozen=True)
-class CrossFittedAnswers(ThresholdAnswers):
-    """A rule while rates are counted: annotated images have scores of fits without them.
-
-    Attributes:
-        places: of annotated images, by the bytes of their rows.
-        out_of_fold: (n, k) their scores; NaN where the rule's own are meant.
-    """
-
-    places: dict[bytes, int] = field(default_factory=dict)
-    out_of_fold: Float[np.ndarray, "n k"] = field(default_factory=lambda: np.zeros((0, 0)))
-
-    def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """Return scores, those of annotated images by fits without them."""
-        scores = super().scores(images)
-        keys = (row.tobytes() for row in images.float().cpu().numpy())
-        here = [(row, place) for row, key in enumerate(keys) if (place := self.places.get(key))]
-        if here:
-            rows, places = (torch.tensor(each) for each in zip(*here, strict=True))
-            fold_scores = torch.from_numpy(self.out_of_fold)[places - 1].to(scores)
-            scores[rows] = torch.where(fold_scores.isnan(), scores[rows], fold_scores)
-        return scores
-
-    @property
-    def final(self) -> ThresholdAnswers:
-        """The rule that new images are answered by."""
-        return ThresholdAnswers(**self.tensors())
-
-
-class AnnotatedTexts:
-    """The annotated texts of a universe, by their rows in it, and the images they are about."""
-
-    def __init__(self, fitted: dict[int, Annotated], images: Float[np.ndarray, "n d"]) -> None:
-        self.fitted = fitted
-        self.places = {row.tobytes(): place for place, row in enumerate(images, start=1)}
-
-    @property
-    def facts(self) -> dict[int, dict[str, Any]]:
-        """How true the answers are, by the rows of the texts."""
-        return {row: each.facts for row, each in self.fitted.items()}
-
-    def taught(self, rule: ThresholdAnswers, rows: Sequence[int]) -> ThresholdAnswers:
-        """Return the rule of some rows of the universe, with what people teach of them."""
-        here = {place: self.fitted[row] for place, row in enumerate(rows) if row in self.fitted}
-        if not here:
-            return rule
-        directions, lower = rule.directions.clone(), rule.thresholds.clone()
-        assert rule.upper is not None
-        upper = rule.upper.clone()
-        certain = None if rule.certain is None else rule.certain.clone()
-        out_of_fold = np.full((len(self.places), len(rows)), np.nan)
-        for place, each in here.items():
-            directions[place] = torch.from_numpy(each.direction)
-            firm_no, no, yes, firm_yes = each.cuts
-            lower[place], upper[place] = no, yes
-            if certain is not None:
-                certain[place] = torch.tensor([firm_no, firm_yes])
-            out_of_fold[:, place] = each.scores
-        taught = replace(
-            rule, directions=directions, thresholds=lower, upper=upper, certain=certain
-        )
-        return CrossFittedAnswers(**taught.tensors(), places=self.places, out_of_fold=out_of_fold)

@@ -34,10 +34,6 @@ class ClassMoments(NamedTuple):
         """(c,) float32, the share of each class."""
         return (self.weights / self.weights.sum()).float()
 
-    def score_means(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:
-        """Return the mean score of each class along each direction; float32."""
-        return (self.means @ directions.double().T).float()
-
     @property
     def total(self) -> Float[Tensor, "d d"]:
         """The scatter of all images, of n - 1 degrees of freedom."""
@@ -57,8 +53,11 @@ class ClassMoments(NamedTuple):
         along it.
         """
         width = len(self.within)
+        images, classes = self.weights.sum(), len(self.weights)
+        freedom = (images - classes).clamp_min(0)
+        pseudo = (width - freedom).clamp_min(PSEUDO_IMAGES * classes)
         even = self.total.diagonal().mean() * torch.eye(width, dtype=torch.float64)
-        return self._drawn(self.within, even, float(width))
+        return (self.within * images + pseudo * SHARE_WITHIN * even) / (freedom + pseudo)
 
     @property
     def expected(self) -> Float[Tensor, "d d"]:
@@ -72,28 +71,6 @@ class ClassMoments(NamedTuple):
         even = total.diagonal().mean() * torch.eye(len(total), dtype=torch.float64)
         own = self.within * images + pseudo * SHARE_WITHIN * (total + even) / 2
         return own / ((images - classes).clamp_min(0) + pseudo)
-
-    def predictive_spread(self, directions: Float[Tensor, "k d"]) -> Float[Tensor, "c k"]:
-        """Return the standard deviation to expect of scores of new images of each class; float32.
-
-        The scatter is drawn towards that of all images, and the mean of a class of m images adds a
-        share 1 / m of its own.
-        """
-        of = directions.double()
-        variance = (of @ self._drawn(self.within, self.total) * of).sum(dim=1).clamp_min(0)
-        return (variance * (1 + 1 / self.weights.unsqueeze(1))).sqrt().float()
-
-    def _drawn(self, within: Tensor, total: Tensor, least: float = 0.0) -> Tensor:
-        """Return the scatter to expect within classes, drawn towards a share of all scatter.
-
-        Few images are close to the means of their classes, which were fitted to them, so that the
-        scatter is that of n - c degrees of freedom. The expectation counts for PSEUDO_IMAGES of
-        each class, or for the images that n - c lacks to `least` if these are more.
-        """
-        images, classes = self.weights.sum(), len(self.weights)
-        freedom = (images - classes).clamp_min(0)
-        pseudo = (least - freedom).clamp_min(PSEUDO_IMAGES * classes)
-        return (within * images + pseudo * SHARE_WITHIN * total) / (freedom + pseudo)
 
 
 class MomentSums(NamedTuple):

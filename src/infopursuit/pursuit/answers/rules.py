@@ -62,11 +62,6 @@ class AnswerRule(ABC):
         RULES.register(cls)
 
     @property
-    def final(self) -> AnswerRule:
-        """The rule that new images are answered by, once all is fitted."""
-        return self
-
-    @property
     def levels(self) -> int:
         """v, how many answers there are."""
         return 2
@@ -166,45 +161,22 @@ class SoftAnswers(MinMaxAnswers):
 
 @dataclass(frozen=True)
 class ThresholdAnswers(AnswerRule):
-    """The score of a query is compared with its own thresholds, 1, 2 or 4 of them.
+    """The score of a query is compared with its own threshold.
 
     Attributes:
         directions: (k, d), what images are multiplied with to give scores.
-        thresholds: (k,), no at most here.
-        upper: (k,), yes above; not sure in between. None for yes whenever it is not no.
-        certain: (k, 2), a no is firm at most at the first and a yes above the second; in between
-            it is probable. None if all are firm; needs `upper`.
+        thresholds: (k,), no at most here, yes above.
     """
 
     kind: ClassVar[str] = "threshold"
 
     directions: Float[Tensor, "k d"]
     thresholds: Float[Tensor, " k"]
-    upper: Float[Tensor, " k"] | None = None
-    certain: Float[Tensor, "k 2"] | None = None
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of directions and thresholds."""
-        if "certain" in tensors and "upper" not in tensors:
-            raise ValueError("a tensor rule.certain without rule.upper")
-        return {
-            "directions": Expected((sizes.k, sizes.d)),
-            "thresholds": Expected((sizes.k,)),
-            "upper": Expected((sizes.k,), optional=True),
-            "certain": Expected((sizes.k, 2), optional=True),
-        }
-
-    @property
-    def cuts(self) -> list[Float[Tensor, " k"]]:
-        """All thresholds, ascending."""
-        cuts = [self.thresholds] if self.upper is None else [self.thresholds, self.upper]
-        return cuts if self.certain is None else [self.certain[:, 0], *cuts, self.certain[:, 1]]
-
-    @property
-    def levels(self) -> int:
-        """v, how many answers there are."""
-        return len(self.cuts) + 1
+        return {"directions": Expected((sizes.k, sizes.d)), "thresholds": Expected((sizes.k,))}
 
     @property
     def directions_of_scores(self) -> Float[Tensor, "k d"]:
@@ -216,12 +188,8 @@ class ThresholdAnswers(AnswerRule):
         return images @ self.directions.T
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
-        """Return which share of its thresholds each score exceeds."""
-        first, *others = self.cuts
-        above = (scores > first).to(scores.dtype)
-        for cut in others:
-            above += scores > cut
-        return above.div_(1 + len(others))
+        """Return whether each score exceeds its threshold."""
+        return (scores > self.thresholds).to(scores.dtype)
 
 
 # After which answer of a question another one is redundant.

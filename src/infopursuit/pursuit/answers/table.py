@@ -23,9 +23,6 @@ LEAST, MOST = 0.01, 0.99
 LEAST_OF_MANY = 0.005
 # Images that the prior estimate of a rate counts for.
 PSEUDO_IMAGES = 2.0
-# Rounding alone spreads scores of about 0.1 by less. If scores do not differ within classes, a mean
-# at the threshold is neither above nor below it.
-LEAST_SPREAD = 1e-5
 
 
 @dataclass(frozen=True)
@@ -262,31 +259,12 @@ class Counts(NamedTuple):
         return replace(like, log_likelihood=table.log_likelihood, log_prior=table.log_prior)
 
 
-def yes_rates(
-    yes: Float[Tensor, "c k"], totals: Float[Tensor, "c m"], smooth: Tensor | float = 0.5
-) -> Float[Tensor, "c k"]:
-    """Return the frequencies of a yes in each class, drawn towards `smooth` by two made-up images.
+def yes_rates(yes: Float[Tensor, "c k"], totals: Float[Tensor, "c m"]) -> Float[Tensor, "c k"]:
+    """Return the frequencies of a yes in each class, drawn towards 0.5 by two made-up images.
 
     `yes` counts the images of each class that say yes, `totals` all of them.
     """
-    return ((yes + PSEUDO_IMAGES * smooth) / (totals + PSEUDO_IMAGES)).clamp(LEAST, MOST)
-
-
-def threshold_rates(
-    yes: Float[Tensor, "c k"],
-    totals: Float[Tensor, "c 1"],
-    means: Float[Tensor, "c k"],
-    spread: Float[Tensor, "c k"],
-    thresholds: Float[Tensor, " k"],
-) -> Float[Tensor, "c k"]:
-    """Return the rates of answers that are scores above a threshold.
-
-    A class has few images, so this is the mean of two estimates: the frequency, and the mass above
-    the threshold of a Gaussian with the mean of the class and the standard deviation of the scores
-    to expect of its images (`spread`).
-    """
-    smooth = torch.special.ndtr((means - thresholds) / spread.clamp_min(LEAST_SPREAD))
-    return ((yes_rates(yes, totals, smooth) + smooth) / 2).clamp(LEAST, MOST)
+    return ((yes + PSEUDO_IMAGES / 2) / (totals + PSEUDO_IMAGES)).clamp(LEAST, MOST)
 
 
 def answer_probabilities(*at_least: Float[Tensor, "c k"]) -> Float[Tensor, "v k c"]:

@@ -207,11 +207,13 @@ class Course(NamedTuple):
         log_prior: of the classes.
         evidence: untempered.
         labels: classes 0..c-1.
+        weights: of the images, so that classes are as frequent as they are.
     """
 
     log_prior: Float[Tensor, " c"]
     evidence: Float[Tensor, "n T c"]
     labels: Int[Tensor, " n"]
+    weights: Float[Tensor, " n"]
 
 
 def fit_temperature(courses: Sequence[Course], lengths: Int[Tensor, " T"]) -> Float[Tensor, " 3"]:
@@ -221,12 +223,13 @@ def fit_temperature(courses: Sequence[Course], lengths: Int[Tensor, " T"]) -> Fl
     weights = weight / (1 + lengths / scale) ** growth  # of each choice and length
     at = torch.tensor([*WEIGHTS, *(share / 50 for share in range(1, 10))]).double().sort().values
     losses = torch.zeros(len(lengths), len(at), dtype=torch.float64)
-    for log_prior, evidence, labels in courses:
+    for log_prior, evidence, labels, image_weights in courses:
+        shares = image_weights.unsqueeze(1) * len(labels) / image_weights.sum()
         truth = labels.view(-1, 1, 1).expand(-1, len(lengths), 1)
         for place, each in enumerate(at):
             logits = log_prior + each * evidence
             right = logits.gather(2, truth).squeeze(2)
-            losses[:, place] += (logits.logsumexp(dim=2) - right).sum(dim=0)
+            losses[:, place] += (shares * (logits.logsumexp(dim=2) - right)).sum(dim=0)
     right = torch.searchsorted(at, weights.contiguous()).clamp(1, len(at) - 1)
     share = ((weights - at[right - 1]) / (at[right] - at[right - 1])).clamp(0, 1)
     rows = torch.arange(len(lengths))

@@ -40,10 +40,9 @@ class GaussianClassifier:
 
     kind: ClassVar[str] = "gaussian"
     conformity: ClassVar[type[GaussianConformity]] = GaussianConformity
-    table: ClassVar[None] = None
-    exact: ClassVar[None] = None
 
     def __init__(self, scores: NormalScores) -> None:
+        self.table = self.exact = None
         self.scores, self.exact_scores = scores, scores.double()
 
     def __call__(

@@ -19,18 +19,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from infopursuit.pursuit.answers.moments import ClassMoments
-from infopursuit.pursuit.answers.rules import (
-    AnswerRule,
-    ColumnValues,
-    ThresholdAnswers,
-)
+from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
 from infopursuit.pursuit.answers.table import (
     LEAST,
     AnswerTable,
     answer_probabilities,
     count_yes,
-    threshold_rates,
     yes_rates,
 )
 from infopursuit.pursuit.naive_bayes.model import InformationGain
@@ -50,11 +44,8 @@ UNEVEN = 0.1
 ASSUMED_IMAGES = 8.0
 # The share of the loss that is of the answers at the stop.
 AT_STOP = 0.5
-# Of one image a class: the weight of evidence in units of the scatter of scores, and its range.
-WEIGHT_BY_SCATTER, LEAST_WEIGHT, MOST_WEIGHT = 2700.0, 0.3, 0.9
-# The ratio of temperatures is 1 plus RATIO over the root of the images of a class; it is
-# RATIO_OF_ONE if each class has one.
-RATIO, RATIO_OF_ONE = 1.2, 1.4
+# The ratio of temperatures is 1 plus RATIO over the root of the images of a class.
+RATIO = 1.2
 # If fewer different images are held out, those learned from are predicted, too: each of this many
 # parts by a fit on the others; classes need this many images for that.
 FEW_HELD_OUT, FOLDS, FEWEST_OF_A_CLASS = 64, 4, 2
@@ -81,7 +72,6 @@ def fit_table(
     blocks: Blocks,
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"] | None = None,
-    moments: ClassMoments | None = None,
 ) -> AnswerTable:
     """Return the rates of each answer in each class, uncalibrated.
 
@@ -90,17 +80,14 @@ def fit_table(
         blocks: (place, images) of all training images.
         labels: their classes 0..c-1.
         weights: of the images; None for 1 each.
-        moments: of the images; with them and a threshold rule, rates are drawn towards a Gaussian
-            estimate.
     """
-    return table_of_counts(rule, *count_yes(at_least(rule, blocks), labels, weights), moments)
+    return table_of_counts(rule, *count_yes(at_least(rule, blocks), labels, weights))
 
 
 def table_of_counts(
     rule: AnswerRule,
     sums: Float[Tensor, "c m"],
     totals: Float[Tensor, "c 1"],
-    moments: ClassMoments | None = None,
 ) -> AnswerTable:
     """Return the rates of each answer in each class, from counts added up anywhere.
 
@@ -108,11 +95,10 @@ def table_of_counts(
         rule: how images answer.
         sums: how many images of each class answer as `at_least` says, float64.
         totals: how many images each class has, float64.
-        moments: of the images; as in `fit_table`.
     """
     sums, totals = sums.float(), totals.float()
     prior = (totals / totals.sum()).squeeze(1)
-    return AnswerTable(rates_of(rule, sums, totals, moments).log(), prior.log())
+    return AnswerTable(rates_of(rule, sums, totals).log(), prior.log())
 
 
 @singledispatch
@@ -120,7 +106,6 @@ def rates_of(
     rule: AnswerRule,
     sums: Float[Tensor, "c m"],
     totals: Float[Tensor, "c 1"],
-    moments: ClassMoments | None = None,
 ) -> Float[Tensor, "v k c"]:
     """Return P(answer | class) from counts, drawn towards even answers; a rule may know more."""
     counts = sums.chunk(rule.levels - 1, dim=1)
@@ -128,28 +113,7 @@ def rates_of(
 
 
 @rates_of.register
-def _(
-    rule: ThresholdAnswers,
-    sums: Tensor,
-    totals: Tensor,
-    moments: ClassMoments | None = None,
-) -> Tensor:
-    counts = sums.chunk(rule.levels - 1, dim=1)
-    if moments is None:
-        return answer_probabilities(*(yes_rates(each, totals) for each in counts))
-    means = moments.score_means(rule.directions)
-    spread = moments.predictive_spread(rule.directions)
-    rates = [
-        threshold_rates(each, totals, means, spread, cut)
-        for each, cut in zip(counts, rule.cuts, strict=True)
-    ]
-    return answer_probabilities(*rates)
-
-
-@rates_of.register
-def value_rates(
-    rule: ColumnValues, sums: Tensor, totals: Tensor, moments: ClassMoments | None = None
-) -> Tensor:
+def value_rates(rule: ColumnValues, sums: Tensor, totals: Tensor) -> Tensor:
     """Return P(answer | class) of questions for values, from the counts of `table_of_counts`.
 
     Two rows spread like all rows of the column are added to each class. Neighbouring intervals of
@@ -238,15 +202,6 @@ class Calibration(NamedTuple):
 
 # Without images to fit it on (lab/findings.md, "Few images").
 ASSUMED_CALIBRATION = Calibration(6.0, 0.7, 0.5)
-
-
-def calibration_of_one(scatter: float) -> Calibration:
-    """Return the calibration to expect of one image for each class, by `score_scatter`.
-
-    Photos of alike classes get alike scores, and one of each tells the classes apart badly.
-    """
-    weight = min(max(WEIGHT_BY_SCATTER * scatter, LEAST_WEIGHT), MOST_WEIGHT)
-    return Calibration(16.0, weight, 0.5, RATIO_OF_ONE)
 
 
 def expected_ratio(images_of_a_class: float) -> float:

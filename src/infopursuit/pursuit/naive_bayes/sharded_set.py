@@ -1,10 +1,9 @@
 """Images of shards that naive Bayes is fitted on, read one shard at a time.
 
-Shards are read in three passes, in this process or on a cluster:
+Shards are read in two passes, in this process or on a cluster:
 
     keys      which images there are, by class and checksum
     sample    the images of a sample, and sums of all images (class moments)
-    answers   how many images of each class give each answer
 
 The result of a pass is a sum of whole numbers, or is put in order by shard: it has the same bits
 for any number of workers. A shard that is read again, because a machine was lost, counts once.
@@ -32,9 +31,8 @@ from infopursuit.datasets.labelled_images import EmbeddedShards, ImageShards
 from infopursuit.datasets.matrix import Matrix, UnitMatrix
 from infopursuit.pursuit.answers.moments import ClassMoments, MomentSums, moment_sums
 from infopursuit.pursuit.answers.rules import AnswerRule
-from infopursuit.pursuit.answers.table import AnswerTable, count_yes
-from infopursuit.pursuit.answers.thresholds import THRESHOLD_IMAGES
-from infopursuit.pursuit.naive_bayes.fit import HELD_OUT, at_least, table_of_counts
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
 from infopursuit.pursuit.naive_bayes.training_set import (
     HELD_OUT_OF_A_CLASS,
     InMemorySet,
@@ -44,11 +42,12 @@ from infopursuit.pursuit.naive_bayes.training_set import (
     even_shares,
     key_counts,
     last_keys,
-    screened_images,
 )
 
 R = TypeVar("R")
 
+# Images to learn from of which there is a sample.
+SAMPLED = 4096
 # Keys of a class that are kept beyond those of its sample, for classes that others leave room.
 SPARE = 64
 # Keys that wait at least before they are merged.
@@ -58,8 +57,8 @@ MERGED_FROM = 2**20
 class ShardedSet(TrainingSet):
     """Images of shards; memory does not grow with their number.
 
-    `split` reads all shards twice, `table` once. What follows (`sample`, `moments`, `table`) is of
-    the images to learn from, which `split` returns.
+    `split` reads all shards twice. What follows (`sample`, `moments`) is of the images to learn
+    from, which `split` returns.
     """
 
     def __init__(
@@ -107,10 +106,9 @@ class ShardedSet(TrainingSet):
     def split(self, share: float) -> tuple[ShardedSet, InMemorySet | None]:
         """Return these images less those held out, and at most 4,096 of the latter."""
         shards, classes = self.shards, len(self.classes)
-        size = max(THRESHOLD_IMAGES, screened_images(classes))
         # This many keys of a class tell how many there are to hold out, and reach to its sample.
         least = math.ceil(HELD_OUT_OF_A_CLASS / share) + 1 if share else 0
-        reach = HELD_OUT_OF_A_CLASS + 2 * even_shares(shards.counts, size) + SPARE
+        reach = HELD_OUT_OF_A_CLASS + 2 * even_shares(shards.counts, SAMPLED) + SPARE
         keys = self._keys(np.minimum(shards.counts, np.maximum(least, reach)))
         distinct = keys.of_class(np.ones_like(keys.counts), classes)
         if not distinct.all():
@@ -119,7 +117,7 @@ class ShardedSet(TrainingSet):
         inside = keys.held_out(share, classes)
         training, out = keys.only(~inside), keys.only(inside)
         self._last_held = last_keys(keys, inside, classes)
-        samples = training.sample(size, classes), out.sample(HELD_OUT, classes)
+        samples = training.sample(SAMPLED, classes), out.sample(HELD_OUT, classes)
         self._sample, held_out, self._moments = self._samples(samples)
         self._held_images = int(out.counts.sum())
         return self, self._in_memory(held_out) if len(held_out.labels) else None
@@ -145,18 +143,12 @@ class ShardedSet(TrainingSet):
         available = np.bincount(self._sample.labels, minlength=len(self.classes))
         return self._in_memory(self._sample.first(even_shares(available, size)))
 
-    def to_screen(self) -> InMemorySet:
-        """Return the images on which texts are screened."""
-        return self.sample(screened_images(len(self.classes)))
-
     def table(self, rule: AnswerRule) -> AnswerTable:
-        """Return the rates of each answer in each class, of all images to learn from."""
-        counted: tuple[Tensor, Tensor] | None = None
-        for _, part in self._run(AnswerPass(self.shards, self._last_held, rule), "images: answers"):
-            if part is not None:
-                counted = part if counted is None else (counted[0] + part[0], counted[1] + part[1])
-        assert counted is not None  # each class keeps an image
-        return table_of_counts(rule, *counted, self.moments)
+        """Raise InputError: the answers of images in shards are not counted."""
+        raise InputError(
+            f"{self.shards.where}: pursuit 'naive_bayes' counts answers of rows in memory, not of "
+            "shards; expected rows, or texts to ask about"
+        )
 
     def _keys(self, most: Int64[np.ndarray, " c"]) -> KeyCounts:
         gathered = SmallestKeys(most)
@@ -333,23 +325,3 @@ class SamplePass(_ShardPass):
         origins = np.stack([np.full(len(some.labels), number), some.places], axis=1)
         sample = Sample(some.rows.as_stored(), some.labels, some.keys, origins)
         return sample.first(wanted.shares)  # of equal images no more than are wanted in all
-
-
-@dataclass(frozen=True)
-class AnswerPass(_ShardPass):
-    """How many images of each class in a shard give each answer, and how many there are."""
-
-    last_held: Int64[np.ndarray, " c"]
-    rule: AnswerRule
-
-    @torch.no_grad()
-    def run(self, part: Part) -> tuple[Float[Tensor, "c m"], Float[Tensor, "c 1"]] | None:
-        """Do one shard; None if all its images are held out."""
-        images = self.read(part)
-        train = images.only(~images.before(self.last_held))
-        if not len(train.labels):
-            return None
-        answers = at_least(self.rule, train.rows.blocks())
-        labels = torch.from_numpy(train.labels)
-        # Answers are no or yes here: float64 holds their counts exactly.
-        return count_yes(answers, labels, classes=len(self.shards.class_names))

@@ -35,8 +35,6 @@ from infopursuit.pursuit.naive_bayes.fit import fit_table
 
 # Calibration looks at 4,096 images in all: no class gives more than this to it.
 HELD_OUT_OF_A_CLASS = 1024
-# Images on which texts are screened, a sample of more: this many, or this many of each class.
-SCREENED_IMAGES, SCREENED_OF_A_CLASS = 4096, 8
 # Keys are below 2**32; with the class in front they order by class, then by key.
 KEY_BITS = 32
 # At most four equal rows of a table and a class have one key: a row that is repeated four times
@@ -44,17 +42,12 @@ KEY_BITS = 32
 EQUAL_ROWS, MIX = 4, 0x9E3779B1
 
 
-def screened_images(classes: int) -> int:
-    """Return on how many images texts are screened at most."""
-    return max(SCREENED_IMAGES, SCREENED_OF_A_CLASS * classes)
-
-
 class TrainingSet(ABC):
     """Labelled rows.
 
     Attributes:
         classes: (c,) the labels as people gave them.
-        cluster: that reads shards and screens texts; None for this process.
+        cluster: that reads shards; None for this process.
         shards: that they are read from; None in memory.
     """
 
@@ -105,10 +98,6 @@ class TrainingSet(ABC):
     @abstractmethod
     def sample(self, size: int, seed: int = 0) -> InMemorySet:
         """Return at most `size` rows, as many of each class as of any other."""
-
-    @abstractmethod
-    def to_screen(self) -> InMemorySet:
-        """Return the rows on which texts are screened."""
 
     @abstractmethod
     def table(self, rule: AnswerRule) -> AnswerTable:
@@ -221,14 +210,9 @@ class InMemorySet(TrainingSet):
             return self
         return self.subset(even_sample(self.labels, size, torch.Generator().manual_seed(seed)))
 
-    def to_screen(self) -> InMemorySet:
-        """Return all rows: the screening samples them."""
-        return self
-
     def table(self, rule: AnswerRule) -> AnswerTable:
         """Return the rates of each answer in each class."""
-        moments = None if rule.of_tables else self.moments
-        return fit_table(rule, self.rows.blocks(), self.labels, self.weights, moments)
+        return fit_table(rule, self.rows.blocks(), self.labels, self.weights)
 
     def subset(self, places: Int[Tensor, " m"]) -> InMemorySet:
         """Return some of the rows."""

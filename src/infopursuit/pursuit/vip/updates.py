@@ -238,4 +238,4 @@ def fit_threshold_rule(
     scatter = class_moments(images.blocks(), labels).discounted
     directions = fit_score_map(universe, scatter, int(labels.max()) + 1).directions(queries)
     scores = images.tensor() @ directions.T
-    return ThresholdAnswers(directions, fit_thresholds(scores, labels).values)
+    return ThresholdAnswers(directions, fit_thresholds(scores, labels))
