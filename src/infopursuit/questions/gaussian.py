@@ -21,7 +21,7 @@ from infopursuit.pursuit.gaussian.scores import NormalScores
 from infopursuit.pursuit.naive_bayes.fit import FEW_HELD_OUT, FEWEST_OF_A_CLASS, FOLDS, HELD_OUT
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
-from infopursuit.pursuit.rollout import asked_orders
+from infopursuit.pursuit.rollout import first_of_the_best
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.pursuits import Fitted, PursuitMethod, Split
@@ -31,7 +31,7 @@ from infopursuit.questions.texts import Levels, TextScores, TextSource
 # Training images that say what words mean.
 SAMPLED = 4096
 # Held-out images that temper the evidence, after these numbers of questions.
-TEMPERED, LENGTHS = 1024, (1, 2, 3, 5, 7, 10, 14, 20, 28, 40)
+TEMPERED, LENGTHS = 512, (1, 2, 3, 5, 7, 10, 14, 20)
 # How often images get a yes is measured on the FIRST questions to this many.
 SHOWN, FIRST = 1024, 10
 
@@ -150,10 +150,11 @@ def course(
     """Return the evidence of images after each of `lengths`, of their own questions."""
     answers, exact = rule.answers(images.rows.tensor()), scores.double()
     *places, _ = lengths(answers.shape[1]).tolist()
-    order = asked_orders(GaussianQuerier(scores), answers, max(places, default=0))
-    histories, evidence = GaussianClassifier(scores).incremental(len(answers)), []
-    for t in range(order.shape[1]):
-        histories.add(order[:, t], answers.gather(1, order[:, t : t + 1]).squeeze(1))
+    querier = GaussianQuerier(scores)
+    histories, evidence = querier.incremental(len(answers)), []
+    for t in range(max(places, default=0)):
+        queries = first_of_the_best(histories.outputs(len(answers)), querier.rounding)
+        histories.add(queries, answers.gather(1, queries.unsqueeze(1)).squeeze(1))
         if t + 1 in places:
             evidence.append(histories.evidence)
     evidence.append(exact.evidence_of_all(answers))

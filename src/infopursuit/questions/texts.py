@@ -49,7 +49,7 @@ from infopursuit.texts.text_table import (
 # Texts that are looked at closely, those with the largest ratio alone.
 CANDIDATES = 32_768
 # Images and texts that say where the level is.
-LEVELLED, LEVELLED_TEXTS = 512, 8192
+LEVELLED, LEVELLED_TEXTS = 512, 2048
 
 logger = logging.getLogger(__name__)
 

@@ -55,8 +55,9 @@ def test_answers_are_learned_as_dense_matrices_say(scores: NormalScores, asked: 
     likelihood, means, variance = conditional(scores, answers, asked)
     evidence = histories.evidence[0] - histories.evidence[0, 0]
     torch.testing.assert_close(evidence, likelihood - likelihood[0])
-    queries = torch.arange(K)[None]
-    torch.testing.assert_close(histories.means(queries)[0], means, atol=1e-5, rtol=1e-5)
+    first, classes, queries = torch.tensor([0]), torch.arange(len(means)), torch.arange(K)
+    learned = histories.means(first, classes[None], queries[None])[0]
+    torch.testing.assert_close(learned, means, atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(histories.variance[0], variance.clamp_min(0), atol=1e-4, rtol=1e-4)
     posterior = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).double()
     centre = posterior @ means
@@ -159,7 +160,8 @@ def test_the_temperature_is_what_evidence_was_multiplied_with() -> None:
     labels = draw.integers(0, 2, 4000)
     odds = draw.normal(np.where(labels == 1, 1.0, -1.0), np.sqrt(2))  # a log-odds ratio
     evidence = torch.tensor(np.stack([0 * odds, 2.5 * odds], axis=1)).unsqueeze(1)
-    course = Course(torch.zeros(2).double(), evidence.repeat(1, 3, 1), torch.tensor(labels))
+    even = torch.ones(len(labels)).double()
+    course = Course(torch.zeros(2).double(), evidence.repeat(1, 3, 1), torch.tensor(labels), even)
     weight, scale, growth = fit_temperature([course], torch.tensor([1, 4, 9])).tolist()
     for asked in (1, 4, 9):
         assert weight / (1 + asked / scale) ** growth == pytest.approx(0.4, abs=0.06)

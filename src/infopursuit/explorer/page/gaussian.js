@@ -90,14 +90,13 @@ export class GaussianScores {
     const low = Math.min(...centres.filter((_, y) => posterior[y])) - reach;
     const wide = Math.max(...centres.filter((_, y) => posterior[y])) + reach - low;
     const step = Math.max(wide / (most - 1), finest);
-    const whole = posterior.reduce((sum, each) => sum + each, 0) * Math.sqrt(2 * Math.PI);
     let entropy = 0;
     for (let node = 0; node <= Math.ceil(wide / step); node++) {
       let density = 0;
       for (const [y, share] of posterior.entries()) {
         if (share) density += share * Math.exp(-((low + step * node - centres[y]) ** 2) / 2);
       }
-      density /= whole;
+      density /= Math.sqrt(2 * Math.PI);
       if (density) entropy -= density * Math.log(density) * step;
     }
     return Math.max(0, entropy - Math.log(2 * Math.PI * Math.E) / 2);
@@ -111,24 +110,26 @@ export class GaussianScores {
     const prior = (/** @type {number} */ place) => scores.logPrior[classes[place]];
     const believed = softmax(evidence.map((each, place) => each + prior(place)));
     const asked = new Set(history.map(({ query }) => query));
+    const live = believed.map((share) => (share > scores.negligible ? share : 0));
+    const whole = live.reduce((sum, share) => sum + share, 0);
+    const counted = live.map((share) => share / whole);
     const ratios = Array.from({ length: k }, (_, query) => {
       if (asked.has(query) || banned.has(query)) return -Infinity;
       let [mean, square] = [0, 0];
-      for (const [place, share] of believed.entries()) mean += share * means[place][query];
-      for (const [place, share] of believed.entries()) {
+      for (const [place, share] of counted.entries()) mean += share * means[place][query];
+      for (const [place, share] of counted.entries()) {
         square += share * (means[place][query] - mean) ** 2;
       }
       return square / variance[query];
     });
     const values = new Float64Array(k).fill(-Infinity);
-    const counted = believed.map((share) => (share > scores.negligible ? share : 0));
     const best = [...ratios.keys()].sort((a, b) => ratios[b] - ratios[a] || a - b);
     for (const query of best.slice(0, scores.candidates)) {
       if (ratios[query] === -Infinity) continue;
       const deviation = Math.sqrt(variance[query]);
       const expected = Float64Array.from(means, (mean) => mean[query]);
       let yes = 0;
-      for (const [place, share] of believed.entries()) {
+      for (const [place, share] of counted.entries()) {
         yes += share * normalShare((expected[place] - 0.5) / deviation);
       }
       values[query] =

@@ -48,14 +48,16 @@ def forward_selection(
         best = int((weights * spread / left).masked_fill(~free, -torch.inf).argmax())
         chosen.append(best)
         free[best] = False
-        deviation = left[best].sqrt()
-        shared = (1 - own) * (directions @ (within @ directions[best]))
-        shared[best] = variance[best]
-        loading = (shared - loadings[:, :t] @ loadings[best, :t]) / deviation
-        mean = trust[best] * directions[best] - loadings[best, :t] @ means[:t]
-        mean = mean / deviation
+        deviation, own_loading = left[best].sqrt(), loadings[best, :t]
+        mean = (trust[best] * directions[best] - own_loading @ means[:t]) / deviation
         along = between @ mean
-        cross = trust * (directions @ along) - loadings[:, :t] @ (means[:t] @ along)
+        # Both at once, as all directions and loadings are read for each.
+        both = directions @ torch.stack([within @ directions[best], along], dim=1)
+        before = loadings[:, :t] @ torch.stack([own_loading, means[:t] @ along], dim=1)
+        shared = (1 - own) * both[:, 0]
+        shared[best] = variance[best]
+        loading = (shared - before[:, 0]) / deviation
+        cross = trust * both[:, 1] - before[:, 1]
         spread = (spread - 2 * loading * cross + loading.square() * (mean @ along)).clamp_min(0)
         left = (left - loading.square()).maximum(LEAST * variance)
         loadings[:, t], means[t] = loading, mean

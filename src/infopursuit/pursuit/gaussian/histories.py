@@ -17,8 +17,8 @@ from torch import Tensor
 
 from infopursuit.pursuit.gaussian.scores import NormalScores
 
-# Answers that there is room for at first.
-FIRST = 8
+# Answers that there is room for at first, and for how many more if it is used up.
+ROOM = 16
 # Variances stay above this share of what they are before any answer.
 LEAST = 1e-6
 
@@ -36,12 +36,14 @@ class Conditioned:
     @torch.no_grad()
     def __init__(self, scores: NormalScores, batch: int) -> None:
         self.scores, self.length = scores, 0
-        self.own = scores.covariance.diagonal()
+        self.own, self.means_of_all = scores.covariance.diagonal(), scores.means_by_question
         self.variance = self.own.expand(batch, -1).clone()
         self.evidence = scores.log_prior.new_zeros(batch, len(scores.log_prior))
         self.asked = torch.zeros_like(self.variance, dtype=torch.bool)
-        self._surprises = self.evidence.new_zeros(batch, FIRST, self.evidence.shape[1])
-        self._loadings = self.variance.new_zeros(batch, FIRST, self.variance.shape[1])
+        self._surprises = self.evidence.new_zeros(batch, ROOM, self.evidence.shape[1])
+        self._loadings = self.variance.new_zeros(batch, ROOM, self.variance.shape[1])
+        # The same in float32, for the ratios of all questions.
+        self._short = [self._surprises.float(), self._loadings.float()]
 
     @property
     def surprises(self) -> Float[Tensor, "b T c"]:
@@ -73,20 +75,25 @@ class Conditioned:
         rows = torch.arange(len(queries), device=queries.device)
         values, noise = self.scores.observed(queries, answers)
         variance = self.variance[rows, queries] + noise
-        at = self.loadings[rows, :, queries].unsqueeze(1)
-        loading = self.scores.covariance[queries] - (at @ self.loadings).squeeze(1)
-        mean = self.scores.means.T[queries] + (at @ self.surprises).squeeze(1)
-        told = (counts & torch.isfinite(noise)).unsqueeze(1)
         deviation = variance.sqrt().unsqueeze(1)
-        loading = torch.where(told, loading / deviation, 0.0)
-        surprise = torch.where(told, (values.unsqueeze(1) - mean) / deviation, 0.0)
-        self.evidence = self.evidence - surprise.square() / 2
-        self.variance = (self.variance - loading.square()).maximum(LEAST * self.own)
+        at = self.loadings[rows, :, queries].unsqueeze(1)
+        loading = self.scores.covariance[queries].unsqueeze(1).baddbmm_(at, self.loadings, alpha=-1)
+        loading = loading.squeeze(1).div_(deviation)
+        mean = self.means_of_all[queries].unsqueeze(1).baddbmm_(at, self.surprises).squeeze(1)
+        surprise = mean.neg_().add_(values.unsqueeze(1)).div_(deviation)
+        told = counts & torch.isfinite(noise)
+        if not bool(told.all()):
+            loading[~told], surprise[~told] = 0.0, 0.0
+        self.evidence = torch.addcmul(self.evidence, surprise, surprise, value=-0.5)
+        self.variance = torch.addcmul(self.variance, loading, loading, value=-1)
+        self.variance = self.variance.maximum(LEAST * self.own)
         self.asked[rows, queries] |= counts
-        if self.length == self._surprises.shape[1]:  # room for as many again
-            self._surprises = torch.cat([self._surprises, torch.zeros_like(self._surprises)], dim=1)
-            self._loadings = torch.cat([self._loadings, torch.zeros_like(self._loadings)], dim=1)
-        self._surprises[:, self.length], self._loadings[:, self.length] = surprise, loading
+        kept = [self._surprises, self._loadings, *self._short]
+        if self.length == self._surprises.shape[1]:
+            kept = [torch.cat([each, each.new_zeros(each[:, :ROOM].shape)], dim=1) for each in kept]
+            self._surprises, self._loadings, *self._short = kept
+        for each, new in zip(kept, [surprise, loading] * 2, strict=True):
+            each[:, self.length] = new
         self.length += 1
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
@@ -95,12 +102,17 @@ class Conditioned:
             return
         for name in ("evidence", "variance", "asked", "_surprises", "_loadings"):
             setattr(self, name, getattr(self, name)[rows])
+        self._short = [each[rows] for each in self._short]
 
-    def means(self, queries: Int[Tensor, "b m"]) -> Float[Tensor, "b c m"]:
-        """Return the mean of the answers to some questions in each class."""
-        places = queries.unsqueeze(1).expand(-1, self.length, -1)
-        learned = self.surprises.transpose(1, 2) @ self.loadings.gather(2, places)
-        return self.scores.means.T[queries].transpose(1, 2) + learned
+    def means(
+        self, rows: Int[Tensor, " r"], classes: Int[Tensor, "r l"], queries: Int[Tensor, "r m"]
+    ) -> Float[Tensor, "r l m"]:
+        """Return the mean of the answers of some histories to some questions, in some classes."""
+        steps = self.length
+        surprises = self.surprises[rows].gather(2, classes.unsqueeze(1).expand(-1, steps, -1))
+        loadings = self.loadings[rows].gather(2, queries.unsqueeze(1).expand(-1, steps, -1))
+        before = self.scores.means[classes.unsqueeze(2), queries.unsqueeze(1)]
+        return torch.baddbmm(before, surprises.mT, loadings)
 
     def spread(self, posterior: Float[Tensor, "b c"]) -> Float[Tensor, "b k"]:
         """Return the variance of the classes' means of every answer, under a posterior; float32.
@@ -111,7 +123,7 @@ class Conditioned:
         weights, means = posterior.float(), self.scores.deviations
         spread = weights @ means.square() - (weights @ means).square()
         if self.length:
-            surprises, loadings = self.surprises.float(), self.loadings.float()
+            surprises, loadings = (each[:, : self.length] for each in self._short)
             centre = surprises @ weights.unsqueeze(2)
             weighted = (surprises - centre) * weights.unsqueeze(1)
             learned = (weighted @ (2 * means)).baddbmm_(weighted @ surprises.mT, loadings)

@@ -19,7 +19,7 @@ from torch import Tensor
 # Nodes lie at most STEP deviations apart, and go REACH deviations beyond the outermost means; there
 # are at most MOST of them.
 STEP, REACH, MOST = 1.0, 3.5, 48
-# Classes that are less probable play no part.
+# Classes that are less probable play no part in the choice of a question.
 NEGLIGIBLE = 1e-4
 
 
@@ -31,27 +31,22 @@ def mixture_information(
     Args:
         means: of each answer in each class.
         variance: of each answer within a class.
-        posterior: of the classes.
+        posterior: of the classes; those of 0 play no part.
     """
-    deviation = variance.sqrt().unsqueeze(1)
-    posterior = posterior.where(posterior > NEGLIGIBLE, 0)
-    most = int((posterior > 0).sum(dim=1).max())
-    if most < posterior.shape[1]:  # the most probable classes of each image
-        posterior, places = posterior.topk(most, dim=1)
-        means = means.gather(1, places.unsqueeze(2).expand(-1, -1, means.shape[2]))
-    scaled, none = means / deviation, (posterior == 0).unsqueeze(2)
+    scaled, none = means / variance.sqrt().unsqueeze(1), (posterior == 0).unsqueeze(2)
     low = scaled.masked_fill(none, torch.inf).amin(dim=1) - REACH
     reach = scaled.masked_fill(none, -torch.inf).amax(dim=1) + REACH - low
     step = (reach / (MOST - 1)).clamp_min(STEP).unsqueeze(1)
     last = (reach.unsqueeze(1) / step).ceil()
     nodes = torch.arange(1 + int(last.max()), device=means.device, dtype=means.dtype).unsqueeze(1)
     at = low.unsqueeze(1) + step * nodes
-    density = torch.zeros_like(at)
-    for place in range(most):
-        surprise = at - scaled[:, place].unsqueeze(1)
-        density += torch.exp(-surprise.square() / 2) * posterior[:, place, None, None]
+    density, surprise = torch.zeros_like(at), torch.empty_like(at)
+    for place in range(posterior.shape[1]):
+        torch.sub(at, scaled[:, place].unsqueeze(1), out=surprise)
+        surprise.square_().mul_(-0.5).exp_()
+        density.addcmul_(surprise, posterior[:, place, None, None])
     density = density.where(nodes <= last, 0)  # of an answer, not of the longest of the batch
-    density = density / (math.sqrt(2 * math.pi) * posterior.sum(dim=1)[:, None, None])
+    density /= math.sqrt(2 * math.pi)
     entropy = -(torch.special.xlogy(density, density) * step).sum(dim=1)
     return (entropy - math.log(2 * math.pi * math.e) / 2).clamp_min(0)
 

@@ -19,7 +19,11 @@ from torch import Tensor
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.gaussian.conformity import GaussianConformity
 from infopursuit.pursuit.gaussian.histories import Conditioned
-from infopursuit.pursuit.gaussian.information import mixture_information, share_of_yes
+from infopursuit.pursuit.gaussian.information import (
+    NEGLIGIBLE,
+    mixture_information,
+    share_of_yes,
+)
 from infopursuit.pursuit.gaussian.scores import NormalScores
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
@@ -31,6 +35,8 @@ CANDIDATES = 8
 LOOKED_AT = 16
 # What a yes that is as likely as not adds to the information, as a share of it.
 SAYABLE = 1.5
+# Histories that are looked at together: few enough that their classes stay in the cache.
+AT_ONCE = 64
 # Information that differs by less, in nats, is equal.
 ROUNDING = 1e-9
 
@@ -160,21 +166,33 @@ class _Questions(Conditioned):
         posterior = (self.scores.log_prior + self.evidence).softmax(dim=1)
         ratio = (self.spread(posterior) / self.variance.float()).masked_fill(self.asked, -torch.inf)
         places = ratio.topk(min(LOOKED_AT, ratio.shape[1]), dim=1).indices.sort(dim=1).values
-        means, variance = self.means(places), self.variance.gather(1, places)
+        posterior = posterior.where(posterior > NEGLIGIBLE, 0)
+        posterior = posterior / posterior.sum(dim=1, keepdim=True)
+        counts = (posterior > 0).sum(dim=1)
+        values = torch.full_like(self.variance, -torch.inf)
+        for some in counts.argsort().split(AT_ONCE):  # with about as many classes
+            believed, classes = posterior[some].topk(int(counts[some].max()), dim=1)
+            queries, value = self._values(some, classes, believed, places[some])
+            values[some.unsqueeze(1), queries] = value
+        return values
+
+    def _values(
+        self, rows: Tensor, classes: Tensor, posterior: Tensor, places: Tensor
+    ) -> tuple[Int[Tensor, "r m"], Float[Tensor, "r m"]]:
+        """Return the candidates among some questions to some histories, and their values."""
+        means, variance = self.means(rows, classes, places), self.variance[rows].gather(1, places)
         # The ratio again, in float64: which questions are candidates hangs on no rounding.
-        weights = posterior.unsqueeze(2)
-        centre = (weights * means).sum(dim=1, keepdim=True)
-        ratio = (weights * (means - centre).square()).sum(dim=1) / variance
-        ratio = ratio.masked_fill(self.asked.gather(1, places), -torch.inf)
+        weights = posterior.unsqueeze(1)
+        centre = weights @ means
+        ratio = (weights @ (means - centre).square_()).squeeze(1) / variance
+        ratio = ratio.masked_fill(self.asked[rows].gather(1, places), -torch.inf)
         best = ratio.argsort(dim=1, descending=True, stable=True)[:, :CANDIDATES]
         ratio, places = ratio.gather(1, best), places.gather(1, best)
         variance = variance.gather(1, best)
         means = means.gather(2, best.unsqueeze(1).expand(-1, means.shape[1], -1))
         yes = share_of_yes(means, variance, posterior, NOT_SURE).clamp(max=0.5)
         value = mixture_information(means, variance, posterior) * (1 + 2 * SAYABLE * yes)
-        value = value.masked_fill(ratio == -torch.inf, -torch.inf)
-        values = torch.full_like(self.variance, -torch.inf)
-        return values.scatter(1, places, value)
+        return places, value.masked_fill(ratio == -torch.inf, -torch.inf)
 
 
 CLASSIFIERS.register(GaussianClassifier)

@@ -55,6 +55,11 @@ class NormalScores:
         """The means less those of all classes alike; float32 keeps their squares precise."""
         return (self.means - self.means.mean(dim=0)).float()
 
+    @cached_property
+    def means_by_question(self) -> Float[Tensor, "k c"]:
+        """The means, a row for each question."""
+        return self.means.T.contiguous()
+
     def weight(self, asked: Float[Tensor, " b"]) -> Float[Tensor, " b"]:
         """Return what evidence counts after this many questions."""
         weight, scale, growth = self.temperature
@@ -75,6 +80,8 @@ class NormalScores:
         The noise of `not sure` is infinite.
         """
         values, noise = answers.to(self.means), torch.zeros_like(answers, dtype=self.means.dtype)
+        if not bool(torch.isin(answers, torch.tensor(list(WORDS.values())).to(answers)).any()):
+            return values, noise
         for word, (mean, variance) in zip(
             TOLD, zip(self.word_means, self.word_variances, strict=True), strict=True
         ):
