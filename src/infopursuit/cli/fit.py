@@ -145,7 +145,8 @@ def summary(model: PursuitClassifier) -> list[str]:
     if facts.get("rates") == "subclasses":
         lines.append("classes have subclasses: what an answer says depends on those before it")
     if (words := facts.get("words")) is not None:
-        lines.append(f"of the first ten questions an image answers {words['yes']:.1f} with yes")
+        fits = "" if words["fits"] is None else f"; {percent(words['fits'])} of these fit the table"
+        lines.append(f"an image answers {words['yes']:.1f} of its first ten questions with yes{fits}")
     if (said := words_run_out(facts)) is not None:
         lines.append(said)
     return lines
