@@ -78,7 +78,7 @@ def test_every_line_is_true_of_the_scores(model: Any, world: Planted) -> None:
         for step in each.steps:
             query = model.queries_.index(step.query)
             assert (step.said in ("yes", "probably")) == step.yes == (step.answer > 0.5)
-            if compared := re.fullmatch(r"(more|less) than (\d) of 10", step.said):
+            if compared := re.fullmatch(r"(more|less) than (\d) of 10 images", step.said):
                 below = (shown[:, query] < step.answer).mean()
                 share = int(compared[2]) / 10
                 assert below > share - 0.08 if compared[1] == "more" else 1 - below > share - 0.08

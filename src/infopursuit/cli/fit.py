@@ -146,7 +146,7 @@ def summary(model: PursuitClassifier) -> list[str]:
         lines.append("classes have subclasses: what an answer says depends on those before it")
     if (words := facts.get("words")) is not None:
         fits = "" if words["fits"] is None else f"; {percent(words['fits'])} of these fit the table"
-        lines.append(f"an image answers {words['yes']:.1f} of its first ten questions with yes{fits}")
+        lines.append(f"yes to {words['yes']:.1f} of the first ten questions to an image{fits}")
     if (said := words_run_out(facts)) is not None:
         lines.append(said)
     return lines
