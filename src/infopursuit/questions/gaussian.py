@@ -109,7 +109,8 @@ def fitted(
     """Return how images answer some of the texts, and what is expected of each class."""
     images = texts.data.sample(SAMPLED, seed)
     rule = texts.rule(rows, levels, images)
-    return rule, normal_scores(texts.moments, rule, rule.answers(images.rows.tensor()))
+    answers = rule.answers(images.rows.tensor())
+    return rule, normal_scores(texts.moments, rule, answers, texts.weights(images))
 
 
 def words_of(

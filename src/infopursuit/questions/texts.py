@@ -257,8 +257,10 @@ class TextScores:
 
     def weights(self, images: InMemorySet) -> Float[Tensor, " n"]:
         """Return what images of a sample count, so that classes are as frequent as they are."""
-        counts = torch.bincount(images.labels, minlength=len(self.data.classes)).double()
-        return (self.moments.prior / counts)[images.labels]
+        own = torch.ones(len(images), dtype=torch.float64)
+        own = own if images.weights is None else images.weights
+        totals = torch.bincount(images.labels, own, minlength=len(self.data.classes))
+        return own * (self.moments.prior / totals)[images.labels]
 
     def rows(self, constraints: QuestionConstraints) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most telling and those to keep."""

@@ -149,6 +149,7 @@ def normal_scores(
     moments: ScoreMoments,
     rule: LevelAnswers,
     answers: Float[Tensor, "n k"],
+    weights: Float[Tensor, " n"],
 ) -> NormalScores:
     """Return what is expected of the answers of each class, not tempered.
 
@@ -156,6 +157,7 @@ def normal_scores(
         moments: of the training images.
         rule: how images answer.
         answers: of a sample of training images.
+        weights: of these images.
     """
     directions = rule.directions.double()
     units = 1 / (RANGE * rule.scale.double())
@@ -164,7 +166,7 @@ def normal_scores(
     means = centre + trust * (means - centre)
     means = (means - rule.level.double()) * units + NOT_SURE
     covariance = moments.covariance(directions)[0] * torch.outer(units, units)
-    words, variances = word_moments(rule, answers)
+    words, variances = word_moments(rule, answers, weights)
     return NormalScores(
         moments.prior.log().float(),
         means.float(),
@@ -176,15 +178,16 @@ def normal_scores(
 
 
 def word_moments(
-    rule: LevelAnswers, answers: Float[Tensor, "n k"]
+    rule: LevelAnswers, answers: Float[Tensor, "n k"], weights: Float[Tensor, " n"]
 ) -> tuple[Float[Tensor, "w k"], Float[Tensor, "w k"]]:
     """Return mean and variance of the answers that each word of TOLD stands for."""
     no, yes = rule.cuts.T
+    each = (weights * len(answers) / weights.sum()).unsqueeze(1).to(answers)
     middle = torch.full_like(yes, NOT_SURE)
     edges = [torch.full_like(no, -torch.inf), no, middle, yes, torch.full_like(yes, torch.inf)]
     means, variances = [], []
     for low, high in pairwise(edges):
-        inside = ((answers > low) & (answers <= high)).to(answers)
+        inside = each * ((answers > low) & (answers <= high))
         count = inside.sum(dim=0)
         mean = (inside * answers).sum(dim=0) / count.clamp_min(1)
         variance = (inside * (answers - mean).square()).sum(dim=0) / count.clamp_min(1)
