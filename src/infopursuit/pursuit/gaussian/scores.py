@@ -27,7 +27,7 @@ from infopursuit.pursuit.parts import Expected, Sizes
 TOLD = tuple(value for value in sorted(WORDS.values()) if value != NOT_SURE)
 # What belongs to a class in its first dimension, and to a question in its last.
 OF_CLASSES = ("log_prior", "means")
-OF_QUESTIONS = ("means", "covariance", "word_means", "word_variances")
+OF_QUESTIONS = ("means", "word_means", "word_variances")
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ class NormalScores:
 
     def select(self, columns: Int[Tensor, " m"]) -> NormalScores:
         """Return the same of m of the questions."""
-        rows = replace(self, covariance=self.covariance[columns])
-        return rows._changed(
-            lambda name, tensor: tensor[:, columns] if name in OF_QUESTIONS else tensor
-        )
+        of = {
+            name: each[:, columns] for name, each in self.tensors().items() if name in OF_QUESTIONS
+        }
+        return replace(self, **of, covariance=self.covariance[columns][:, columns])
 
     def for_classes(self, classes: Int[Tensor, " m"]) -> NormalScores:
         """Return the same of m of the classes, as if there were no others."""
