@@ -76,8 +76,10 @@ class GaussianPursuit(PursuitMethod):
             temperature = fit_temperature(courses, lengths(len(rows)))
         scores, conformity = replace(scores, temperature=temperature), None
         if held_out is not None:
-            kept = rule.answers(held_out.sample(KEPT, 0).rows.tensor())
-            conformity = GaussianConformity(scores, kept)
+            kept = held_out.sample(KEPT, 0)
+            weights = texts.weights(kept)
+            weights = (weights * len(kept) / weights.sum()).float()
+            conformity = GaussianConformity(scores, rule.answers(kept.rows.tensor()), weights)
         queries, names = texts.texts.named(rows), tuple(map(str, classes))
         first = None if constraints.first is None else queries.index(constraints.first)
         pursuit = Pursuit(

@@ -22,20 +22,25 @@ class GaussianConformity:
     Attributes:
         scores: what is expected of each class.
         held_out: answers of images that nothing was fitted on.
+        weights: of these images, a mean of 1, so that classes are as frequent as they are.
     """
 
     scores: NormalScores
     held_out: Float[Tensor, "m k"]
+    weights: Float[Tensor, " m"]
 
     def p_values(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, " n"]:
         """Return the conformal p-value of each image, in (0, 1] (`Conformity.p_values`)."""
-        below = torch.searchsorted(self.ordered, self._likelihood(answers) + ROUNDING, right=True)
-        return (1 + below.float()) / (1 + len(self.ordered))
+        likelihoods, weights = self.ordered
+        below = torch.searchsorted(likelihoods, self._likelihood(answers) + ROUNDING, right=True)
+        return (1 + weights[below]) / (1 + weights[-1])
 
     @cached_property
-    def ordered(self) -> Float[Tensor, " m"]:
-        """The likelihoods of the held-out images, ascending."""
-        return self._likelihood(self.held_out).sort().values
+    def ordered(self) -> tuple[Float[Tensor, " m"], Float[Tensor, " m1"]]:
+        """The likelihoods of the held-out images, ascending, and the sum of weights before each."""
+        likelihoods, order = self._likelihood(self.held_out).sort()
+        sums = self.weights[order].double().cumsum(dim=0)
+        return likelihoods, torch.cat([sums.new_zeros(1), sums]).float()
 
     def _likelihood(self, answers: Tensor) -> Tensor:
         exact = self.scores.double()
@@ -45,25 +50,31 @@ class GaussianConformity:
 
     def select(self, columns: Int[Tensor, " m"]) -> GaussianConformity:
         """Return the same for m of the questions."""
-        return GaussianConformity(self.scores.select(columns), self.held_out[:, columns])
+        scores = self.scores.select(columns)
+        return GaussianConformity(scores, self.held_out[:, columns], self.weights)
 
     def to(self, device: torch.device | str) -> GaussianConformity:
         """Return the same on a device."""
-        return GaussianConformity(self.scores.to(device), self.held_out.to(device))
+        held_out, weights = self.held_out.to(device), self.weights.to(device)
+        return GaussianConformity(self.scores.to(device), held_out, weights)
 
     def tensors(self) -> dict[str, Tensor]:
         """Return scores and answers, by name."""
-        return {**self.scores.tensors(), "held_out": self.held_out}
+        own = {"held_out": self.held_out, "held_out_weights": self.weights}
+        return {**self.scores.tensors(), **own}
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of scores and answers."""
         rows = tensors["held_out"].shape[:1] if "held_out" in tensors else ()
-        answers = Expected((*rows, sizes.k), least=0, most=1)
-        return {**NormalScores.shapes(sizes, tensors), "held_out": answers}
+        own = {
+            "held_out": Expected((*rows, sizes.k), least=0, most=1),
+            "held_out_weights": Expected(rows, least=0),
+        }
+        return {**NormalScores.shapes(sizes, tensors), **own}
 
     @classmethod
     def from_tensors(cls, tensors: Mapping[str, Tensor]) -> GaussianConformity:
         """Return what `tensors` gave."""
-        scores = {name: each for name, each in tensors.items() if name != "held_out"}
-        return cls(NormalScores(**scores), tensors["held_out"])
+        scores = {name: each for name, each in tensors.items() if "held_out" not in name}
+        return cls(NormalScores(**scores), tensors["held_out"], tensors["held_out_weights"])
