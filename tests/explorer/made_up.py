@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -12,7 +14,7 @@ from torch.nn import functional
 
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
-from infopursuit.pursuit.answers.rules import MinMaxAnswers, SoftAnswers, ThresholdAnswers
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, SoftAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -39,6 +41,25 @@ def unit(rows: int, seed: int) -> torch.Tensor:
     return functional.normalize(torch.randn(rows, WIDTH, generator=generator), dim=1)
 
 
+@dataclass(frozen=True)
+class Graded(AnswerRule):
+    """Answers in as many steps as scores have cuts, as those of columns have."""
+
+    kind: ClassVar[str] = "graded"
+    directions: torch.Tensor
+    cuts: torch.Tensor
+
+    @property
+    def levels(self) -> int:
+        return self.cuts.shape[1] + 1
+
+    def scores(self, images: torch.Tensor) -> torch.Tensor:
+        return images @ self.directions.T
+
+    def of_scores(self, scores: torch.Tensor) -> torch.Tensor:
+        return (scores.unsqueeze(2) > self.cuts).float().mean(dim=2)
+
+
 def naive_bayes(
     k: int = 9, classes: Sequence[str] = PLAIN, levels: int = 3, seed: int = 4, **more: object
 ) -> Pursuit:
@@ -48,9 +69,7 @@ def naive_bayes(
     prior = (torch.rand(len(classes), generator=generator) + 0.1).log_softmax(dim=0)
     shares = (shares / shares.sum(dim=0)).log()
     table = AnswerTable(shares, prior, 12.0, temperature_ratio=1.5, prior_exponent=0.5)
-    upper = None if levels == 2 else torch.full((k,), 0.2)
-    certain = torch.tensor([[-0.4, 0.5]] * k) if levels == 5 else None
-    rule = ThresholdAnswers(unit(k, seed), torch.full((k,), -0.1), upper, certain)
+    rule = Graded(unit(k, seed), torch.linspace(-0.4, 0.5, levels + 1)[1:-1].repeat(k, 1))
     known = {"conformity": Conformity(table, rule.answers(unit(30, 7)))}
     queries = more.pop("queries", None) or tuple(f"query {number}" for number in range(k))
     return Pursuit(

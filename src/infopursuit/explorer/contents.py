@@ -18,8 +18,6 @@ from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.explorer import payload
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
-from infopursuit.pursuit.conformity import ROUNDING as LIKELIHOOD_ROUNDING
-from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.explanation import LEAST_CONFORMITY
 from infopursuit.pursuit.gaussian.histories import LEAST
 from infopursuit.pursuit.gaussian.information import MOST, NEGLIGIBLE, REACH, STEP
@@ -227,6 +225,7 @@ def page_images(
     pictures = images.pictures_of(range(len(images.ids)))
     pursuit, facts = model
     of_images = _asked_places(pursuit, facts, images.answers, pictures)
+    unusual = _unusual(pursuit, images.answers)
     for row, name in enumerate(images.ids):
         label = int(images.labels[row])
         try:
@@ -239,12 +238,21 @@ def page_images(
             thumbnail=small,
             answers=joined_answers(pursuit, images.answers[row : row + 1]),
             places=of_images[row],
+            unusual=unusual[row],
         )
         taken += len(image.model_dump_json()) + 1
         if room is not None and taken > room:
             break
         fitting.append(image)
     return fitting
+
+
+def _unusual(pursuit: Pursuit, answers: Float[Tensor, "n k"]) -> list[float | None]:
+    """Return how usual images are that look like none of the classes; None of all others."""
+    if pursuit.conformity is None:
+        return [None] * len(answers)
+    shares = pursuit.conformity.p_values(answers.to(pursuit.device)).tolist()
+    return [share if share < LEAST_CONFORMITY else None for share in shares]
 
 
 def _asked_places(
@@ -353,7 +361,6 @@ def described(pursuit: Pursuit, facts: Facts) -> payload.Model:
         networks=networks,
         truth=None if facts.truth is None else [*map(facts.truth.get, pursuit.queries)],
         knowledge=_knowledge(pursuit, facts.knowledge),
-        conformity=_conformity(pursuit),
         sees=facts.sees,
         note=None if pursuit.note is None else writable(pursuit.note),
     )
@@ -490,20 +497,6 @@ def _scale(rule: AnswerRule) -> payload.Scale | None:
 
 def _numbers(tensor: Tensor) -> str:
     return payload.floats(tensor.detach().cpu().numpy())
-
-
-def _conformity(pursuit: Pursuit) -> payload.Conformity | None:
-    conformity = cast(Conformity | None, pursuit.conformity)
-    if conformity is None or answer_levels(pursuit) is None:
-        return None
-    likelihood, table = conformity.table.log_likelihood, pursuit.classifier.table
-    known = table is not None and torch.equal(likelihood, table.log_likelihood)
-    return payload.Conformity(
-        log_likelihood=None if known else _numbers(likelihood),
-        held_out=_numbers(conformity.ordered),
-        rounding=LIKELIHOOD_ROUNDING,
-        limit=LEAST_CONFORMITY,
-    )
 
 
 # -- where questions come from ----------------------------------------------------------------

@@ -182,25 +182,6 @@ class Knowledge(Part):
     values: Base64
 
 
-class Conformity(Part):
-    """What says whether an image looks like any of the classes (`pursuit.conformity`).
-
-    With L = max over classes of the sum of log P(answer | class) over all k answers, plus
-    `rounding`, the p-value is (1 + how many of `held_out` are at most L) / (1 + m).
-
-    Attributes:
-        log_likelihood: float32 (levels, k, c); null if it is that of `table`.
-        held_out: float32 (m,), ascending: L of held-out images, without `rounding`.
-        rounding: nats.
-        limit: an image with a smaller p-value looks like none of the classes.
-    """
-
-    log_likelihood: Base64 | None
-    held_out: Base64
-    rounding: float
-    limit: float
-
-
 class Model(Part):
     """One model.
 
@@ -222,7 +203,6 @@ class Model(Part):
             null for yes and no.
         truth: of each query; null if unknown.
         knowledge: null if the model was fitted without, or the table is very large.
-        conformity: null if no images were held out, or the answers are soft.
         sees: whether the server can take pictures for this model (it has the CLIP).
         note: what everybody should know who reads its answers; null for nothing.
     """
@@ -244,7 +224,6 @@ class Model(Part):
     networks: Networks | None
     truth: list[Truth | None] | None
     knowledge: Knowledge | None = None
-    conformity: Conformity | None
     sees: bool
     note: str | None = None
 
@@ -270,6 +249,8 @@ class Image(Part):
     """An image that the page can show: path or id, class, picture, and its answers.
 
     Answers are levels, or float32 (k,) of soft answers; `places` is null if there are none.
+    `unusual` is the share of images of the classes that are at most as usual, where it is so small
+    that the image looks like none of them.
     """
 
     id: str
@@ -277,6 +258,7 @@ class Image(Part):
     thumbnail: Thumbnail | None
     answers: Base64
     places: Places | None = None
+    unusual: Share | None = None
 
 
 class Scored(Part):

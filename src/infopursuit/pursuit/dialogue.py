@@ -71,7 +71,7 @@ class Dialogue:
                     f"person_cost is {person_cost!r}; expected 1 or more, and answers of "
                     f"the {pursuit.noun}"
                 )
-            self._sure = torch.maximum(answers, 1 - answers) >= sure
+            self._sure = pursuit.rule.certainty(answers) >= sure
             if pursuit.words:  # all values of a column are as sure
                 self._sure = answers != NOT_SURE
             self._costs = torch.where(self._sure, 1.0, float(person_cost))

@@ -6,7 +6,7 @@ import { announce, button, h, inRow } from "./dom.js";
 import { Networks } from "./networks.js";
 import { outcomesOf } from "./outcomes.js";
 import { answersOf } from "./payload.js";
-import { NaiveBayes, Remembering, conformityOf, plan } from "./pursuit.js";
+import { NaiveBayes, Remembering, plan } from "./pursuit.js";
 import { RemoteMind, ServerError } from "./remote.js";
 import { emptyState, hashOf, readHash } from "./state.js";
 import { answerWord, answersTo } from "./words.js";
@@ -17,7 +17,7 @@ import { answerWord, answersTo } from "./words.js";
 
 /**
  * @typedef {{id: string, label: number | null, thumbnail: string | null, split: Split,
- *   answers: () => Float32Array, places: Places | null}} Image
+ *   answers: () => Float32Array, places: Places | null, unusual: number | null}} Image
  * @typedef {"test" | "train" | "scored" | "yours"} Split
  */
 
@@ -74,8 +74,8 @@ export class App {
   }
 
   /** @param {Picture} picture @param {Split} split @returns {Image} */
-  imageOf({ id, label, thumbnail, packed, places }, split) {
-    return { id, label, thumbnail, split, answers: this.reader(packed, 1), places };
+  imageOf({ packed, ...more }, split) {
+    return { ...more, split, answers: this.reader(packed, 1) };
   }
 
   /** @returns {Image[]} */
@@ -87,6 +87,7 @@ export class App {
       label,
       thumbnail: null,
       places: null,
+      unusual: null,
       split: /** @type {const} */ ("scored"),
       answers: () => all().subarray(row * this.model.k, (row + 1) * this.model.k),
     }));
@@ -242,18 +243,9 @@ export class App {
     return { word: answerWord(1), value: rate, rate };
   }
 
-  /** How usual the answers of an image are for images of these classes; null where that is not
-   * known. @param {Image} image @returns {number | null} */
-  conformity(image) {
-    const { conformity } = this.model;
-    return conformity && conformityOf(conformity, this.model, image.answers());
-  }
-
-  /**
-   * Show another state.
+  /** Show another state.
    * @param {Partial<State>} changes
-   * @param {{undoable?: boolean}} [options] whether "Undo" comes back to the state before
-   */
+   * @param {{undoable?: boolean}} [options] whether "Undo" comes back to the state before */
   change(changes, { undoable = false } = {}) {
     const before = hashOf(this.state);
     this.state = { ...this.state, ...changes };

@@ -44,11 +44,9 @@ export class PosteriorBars {
     this.element = h("div", { class: "posterior" }, this.list);
   }
 
-  /**
-   * @param {ArrayLike<number>} posterior
+  /** @param {ArrayLike<number>} posterior
    * @param {{truth?: number | null, stop?: number | null, classes?: ReadonlySet<number> | null}} [marks]
-   *   the true class, the probability at which questions stop, and the classes that are possible
-   */
+   *   the true class, the probability at which questions stop, and the classes that are possible */
   update(posterior, { truth = null, stop = null, classes = null } = {}) {
     const possible = Float64Array.from(posterior, (p, y) => (!classes || classes.has(y) ? p : -1));
     const count = classes?.size ?? this.classes.length;

@@ -8,15 +8,13 @@
  *   style?: Record<string, string>, [attribute: string]: any}} Attributes
  */
 
-/**
- * An element. `on` holds listeners, `style` properties, all else are attributes; null and false
+/** An element. `on` holds listeners, `style` properties, all else are attributes; null and false
  * leave an attribute out.
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
  * @param {Attributes} [attributes]
  * @param {...(Child | Child[])} children
- * @returns {HTMLElementTagNameMap[Tag]}
- */
+ * @returns {HTMLElementTagNameMap[Tag]} */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   const { on = {}, style = {}, ...plain } = attributes;
@@ -27,19 +25,15 @@ export function h(tag, attributes = {}, ...children) {
   return element;
 }
 
-/**
- * A button. @param {(event: any) => void} press @param {Child | Child[]} words
- * @param {Attributes} [attributes]
- */
+/** A button. @param {(event: any) => void} press @param {Child | Child[]} words
+ * @param {Attributes} [attributes] */
 export function button(press, words, attributes = {}) {
   return h("button", { type: "button", ...attributes, on: { click: press } }, words);
 }
 
-/**
- * A section that its heading names.
+/** A section that its heading names.
  * @param {string} id of the heading @param {Child} title @param {Attributes} attributes
- * @param {...(Child | Child[])} children
- */
+ * @param {...(Child | Child[])} children */
 export function titled(id, title, attributes, ...children) {
   return h(
     "section",
@@ -64,11 +58,9 @@ export function heads(names) {
   return names.map((name) => h("th", { scope: "col" }, name));
 }
 
-/**
- * A table.
+/** A table.
  * @param {Attributes} attributes @param {HTMLElement[]} columns their heads, if any
- * @param {HTMLElement[]} rows @param {HTMLElement | null} [caption]
- */
+ * @param {HTMLElement[]} rows @param {HTMLElement | null} [caption] */
 export function table(attributes, columns, rows, caption = null) {
   return h(
     "table",
@@ -79,11 +71,9 @@ export function table(attributes, columns, rows, caption = null) {
   );
 }
 
-/**
- * A choice among names: the number of one, or null if it may be any.
+/** A choice among names: the number of one, or null if it may be any.
  * @param {string[]} names @param {(number: number | null) => void} pick
- * @param {{any?: string, [attribute: string]: any}} [attributes] `any`: what no choice is called
- */
+ * @param {{any?: string, [attribute: string]: any}} [attributes] `any`: what no choice is called */
 export function choice(names, pick, { any = "", ...attributes } = {}) {
   const select = h(
     "select",
@@ -109,12 +99,10 @@ function append(element, children) {
   }
 }
 
-/**
- * New children instead of the old ones. If the focus was among them, the reader goes on
+/** New children instead of the old ones. If the focus was among them, the reader goes on
  * from the heading above.
  * @param {Element} element
- * @param {...(Child | Child[])} children
- */
+ * @param {...(Child | Child[])} children */
 export function fill(element, ...children) {
   const focused = element !== document.activeElement && element.contains(document.activeElement);
   element.replaceChildren();
@@ -145,15 +133,13 @@ export function hidden(text) {
   return h("span", { class: "hidden" }, text);
 }
 
-/**
- * A list whose elements stay the same while their items do, so that focus and open details stay.
+/** A list whose elements stay the same while their items do, so that focus and open details stay.
  * @template Item
  * @param {Element} parent
  * @param {Item[]} items
  * @param {(item: Item) => string | number} keyOf
  * @param {(item: Item) => HTMLElement} make
- * @param {(element: any, item: Item, place: number) => void} update
- */
+ * @param {(element: any, item: Item, place: number) => void} update */
 export function keyed(parent, items, keyOf, make, update) {
   const before = new Map();
   for (const child of Array.from(parent.children)) {
@@ -210,10 +196,8 @@ export function mayMove() {
   return !matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/**
- * A message for screen readers; equal messages in a row are read again.
- * @param {string} message
- */
+/** A message for screen readers; equal messages in a row are read again.
+ * @param {string} message */
 export function announce(message) {
   const element = /** @type {HTMLElement} */ (document.getElementById("announcer"));
   element.replaceChildren(h("p", {}, message));

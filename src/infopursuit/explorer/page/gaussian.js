@@ -44,11 +44,9 @@ export class GaussianScores {
     return place < 0 ? [answer, 0] : [wordMeans[place], wordVariances[place]];
   }
 
-  /**
-   * What is expected of all answers after some: of each class its means and the log-likelihood of
+  /** What is expected of all answers after some: of each class its means and the log-likelihood of
    * the answers, and the variance within classes.
-   * @param {Answered[]} history
-   */
+   * @param {Answered[]} history */
   conditioned(history) {
     const { model, scores, classes } = this;
     const { k } = model;

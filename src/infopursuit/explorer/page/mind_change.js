@@ -75,14 +75,12 @@ export class MindChange {
     if (current()) this.show(image, plan, found);
   }
 
-  /**
-   * Each answer from a step on turned round.
+  /** Each answer from a step on turned round.
    * @param {Image} image
    * @param {Plan} plan
    * @param {WhatIf} whatIf that the plan follows from
    * @param {number} start
-   * @param {() => boolean} current whether anybody still waits for it
-   */
+   * @param {() => boolean} current whether anybody still waits for it */
   async turns(image, plan, whatIf, start, current) {
     /** @type {Turn[]} */
     const turns = [];
@@ -94,7 +92,7 @@ export class MindChange {
       // What comes after was chosen by the answers before it.
       const chosen = new Map([...whatIf.chosen].filter(([place]) => place <= t));
       const others = answersTo(model, query).map(({ value }) => value);
-      const opposite = said === 0.5 ? [0, 1] : [1 - said];
+      const opposite = model.scale ? [Number(said <= 0.5)] : said === 0.5 ? [0, 1] : [1 - said];
       const values = others.filter((each) => each !== said && each !== 0.5);
       for (const answer of model.words ? values : opposite) {
         const turned = [{ query, answer }];

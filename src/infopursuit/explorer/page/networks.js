@@ -5,12 +5,10 @@ import { renormalized, softmax } from "./pursuit.js";
 /** @import { Model, Layers, Affine } from "./payload.js" */
 /** @import { Predictor, Prediction, Answered } from "./pursuit.js" */
 
-/**
- * Layer norm, then ReLU.
+/** Layer norm, then ReLU.
  * @param {Float64Array} row changed
  * @param {Affine} layer
- * @param {number} epsilon
- */
+ * @param {number} epsilon */
 function normalized(row, layer, epsilon) {
   let mean = 0;
   for (const each of row) mean += each / row.length;
@@ -23,12 +21,10 @@ function normalized(row, layer, epsilon) {
   return row;
 }
 
-/**
- * One channel of a history up to the head.
+/** One channel of a history up to the head.
  * @param {Layers} layers
  * @param {number} k
- * @param {{query: number, value: number}[]} inputs those that are not zero
- */
+ * @param {{query: number, value: number}[]} inputs those that are not zero */
 function channel(layers, k, inputs) {
   const [h1, h2] = layers.widths;
   const { first, second, epsilon } = layers;
@@ -46,12 +42,10 @@ function channel(layers, k, inputs) {
   return normalized(next, second, epsilon);
 }
 
-/**
- * The outputs of a network on a history.
+/** The outputs of a network on a history.
  * @param {Layers} layers
  * @param {number} k
- * @param {Answered[]} history
- */
+ * @param {Answered[]} history */
 function outputsOf(layers, k, history) {
   const { head } = layers;
   const h2 = layers.widths[1];

@@ -26,16 +26,14 @@ function copied(stopping) {
   return Object.assign(Object.create(Stopping.prototype), stopping);
 }
 
-/**
- * Ask all images, step by step.
+/** Ask all images, step by step.
  * @param {Model} model
  * @param {Predictor} predictor
  * @param {ArrayLike<number>[]} answers (k) of each image
  * @param {{stop?: Stop, struck?: ReadonlySet<number>, signal?: AbortSignal,
  *   progress?: (share: number) => void}} [options]
  * @returns {Promise<Outcomes>}
- * @throws the reason of `signal`, when it is aborted
- */
+ * @throws the reason of `signal`, when it is aborted */
 export async function outcomesOf(model, predictor, answers, options = {}) {
   const { stop = model.stop, struck = NONE_STRUCK, signal, progress = () => {} } = options;
   const count = answers.length;
@@ -112,11 +110,9 @@ export async function outcomesOf(model, predictor, answers, options = {}) {
   return { predicted, probability, asked };
 }
 
-/**
- * @param {Outcomes} outcomes
+/** @param {Outcomes} outcomes
  * @param {ArrayLike<number | null>} labels
- * @returns {{right: number, of: number, questions: number}} `questions`: asked on average
- */
+ * @returns {{right: number, of: number, questions: number}} `questions`: asked on average */
 export function scoreOf(outcomes, labels) {
   let [right, of, questions] = [0, 0, 0];
   for (let image = 0; image < labels.length; image++) {

@@ -22,20 +22,18 @@
  *   first: Affine, second: Affine, head: Affine}} Layers
  * @typedef {{weight: Float32Array, bias: Float32Array, scale: Float32Array, shift: Float32Array}}
  *   Affine  a linear layer and the norm after it; the head has none
- * @typedef {{logLikelihood: Float32Array, heldOut: Float32Array, rounding: number,
- *   limit: number}} Conformity
  * @typedef {{right: number | null, answered: number}} Truth
  * @typedef {{name: string, kind: "naive_bayes" | "gaussian" | "networks" | "server", classes: string[],
  *   queries: string[], questions: string[], origins: (string | null)[], first: number | null,
  *   stop: Stop, levels: number | null, words: string[][] | null, cuts: number[][] | null,
  *   table: Table | null, scores: Scores | null, scale: Scale | null,
  *   networks: {querier: Layers, classifier: Layers} | null, truth: (Truth | null)[] | null,
- *   knowledge: Knowledge | null, conformity: Conformity | null, sees: boolean, note: string | null, k: number,
+ *   knowledge: Knowledge | null, sees: boolean, note: string | null, k: number,
  *   c: number}} Model
  * @typedef {{texts: string[], columns: number[], values: Uint8Array}} Knowledge  values (c, u): 0 not
  *   true, 1 true of some pictures, 2 true, 3 not known
  * @typedef {{id: string, label: number | null, thumbnail: string | null,
- *   packed: string, places: Places | null}} Picture  `packed`: its answers
+ *   packed: string, places: Places | null, unusual: number | null}} Picture  `packed`: its answers
  * @typedef {{size: [number, number], seen: number[], maps: Map<number, Uint8Array>}} Places  where
  *   answers yes come from: a map (h, w) by query, of the part left, top, right, bottom of a picture
  * @typedef {{labels: Uint16Array, packed: string}} Scored
@@ -67,14 +65,12 @@ function numbersOf(text) {
   return Uint16Array.from({ length: view.byteLength / 2 }, (_, i) => view.getUint16(2 * i, true));
 }
 
-/**
- * A table whose rates are places in a palette of each question.
+/** A table whose rates are places in a palette of each question.
  * @param {any} raw
  * @param {number} k
  * @param {number} c
  * @param {number} levels
- * @returns {Float32Array} (levels, k, c)
- */
+ * @returns {Float32Array} (levels, k, c) */
 function coloredOf(raw, k, c, levels) {
   const codes = bytesOf(raw.log_likelihood);
   const palette = floatsOf(raw.palette);
@@ -89,14 +85,12 @@ function coloredOf(raw, k, c, levels) {
 // The logarithm of what is as good as impossible: an answer that a question does not have.
 const NEVER = -100;
 
-/**
- * A table with rates of the answers alone that have a word.
+/** A table with rates of the answers alone that have a word.
  * @param {string} text
  * @param {string[][]} words
  * @param {number} c
  * @param {number} levels
- * @returns {Float32Array} (levels, k, c)
- */
+ * @returns {Float32Array} (levels, k, c) */
 function saidOf(text, words, c, levels) {
   const [said, k] = [floatsOf(text), words.length];
   const table = new Float32Array(levels * k * c).fill(NEVER);
@@ -116,13 +110,11 @@ function bitsOf(levels) {
   return levels <= 4 ? 2 : levels <= 16 ? 4 : 8;
 }
 
-/**
- * The answers of rows of images, in [0, 1]: levels of 2, 4 or 8 bits, or soft answers as they are.
+/** The answers of rows of images, in [0, 1]: levels of 2, 4 or 8 bits, or soft answers as they are.
  * @param {string} text
  * @param {Model} model
  * @param {number} rows
- * @returns {Float32Array} (rows * k)
- */
+ * @returns {Float32Array} (rows * k) */
 export function answersOf(text, { k, levels }, rows) {
   if (levels === null) return floatsOf(text);
   const [bytes, bits] = [bytesOf(text), bitsOf(levels)];
@@ -180,33 +172,13 @@ function modelOf(raw) {
     querier: layersOf(raw.networks.querier),
     classifier: layersOf(raw.networks.classifier),
   };
-  const conformity = raw.conformity && {
-    logLikelihood:
-      raw.conformity.log_likelihood === null
-        ? table.logLikelihood
-        : floatsOf(raw.conformity.log_likelihood),
-    heldOut: floatsOf(raw.conformity.held_out),
-    rounding: raw.conformity.rounding,
-    limit: raw.conformity.limit,
-  };
   const knowledge = raw.knowledge && knowledgeOf(raw.knowledge, c);
   const scores = raw.scores && scoresOf(raw.scores);
   const scale = raw.scale && {
     cuts: floatsOf(raw.scale.cuts),
     deciles: floatsOf(raw.scale.deciles),
   };
-  return {
-    ...raw,
-    levels: raw.answers,
-    table,
-    scores,
-    scale,
-    networks,
-    knowledge,
-    conformity,
-    k,
-    c,
-  };
+  return { ...raw, levels: raw.answers, table, scores, scale, networks, knowledge, k, c };
 }
 
 /** @param {any} raw @returns {Scores} */
@@ -233,8 +205,8 @@ function knowledgeOf({ texts, columns, values }, c) {
 }
 
 /** @param {any} raw @returns {Picture} */
-export function pictureOf({ id, label = null, thumbnail, answers, places }) {
-  return { id, label, thumbnail, packed: answers, places: places && placesOf(places) };
+export function pictureOf({ label = null, answers, places, ...more }) {
+  return { ...more, label, packed: answers, places: places && placesOf(places) };
 }
 
 /** @param {any} raw @returns {Places} */
@@ -245,12 +217,10 @@ function placesOf({ size, seen, queries, maps }) {
   return { size, seen, maps: new Map(Array.from(numbersOf(queries), (q, i) => [q, map(i)])) };
 }
 
-/**
- * The document as the page uses it.
+/** The document as the page uses it.
  * @param {string} text JSON
  * @returns {Payload}
- * @throws {PayloadError} it is not such a document
- */
+ * @throws {PayloadError} it is not such a document */
 export function readPayload(text) {
   /** @type {any} */
   let raw;

@@ -37,10 +37,8 @@ export function pictureOfImage(image, alt) {
   });
 }
 
-/**
- * Puts items on the page portion by portion, as their end comes into view.
- * @template Item
- */
+/** Puts items on the page portion by portion, as their end comes into view.
+ * @template Item */
 export class Growing {
   /** @param {HTMLElement} parent @param {(item: Item, place: number) => HTMLElement} make */
   constructor(parent, make) {
@@ -185,10 +183,8 @@ export class Picker {
   }
 }
 
-/**
- * A picture with words below it, which leads to the image.
- * @param {App} app @param {Image} image @param {...(Node | string)} words
- */
+/** A picture with words below it, which leads to the image.
+ * @param {App} app @param {Image} image @param {...(Node | string)} words */
 export function card(app, image, ...words) {
   const link = h("a", {
     class: "card",

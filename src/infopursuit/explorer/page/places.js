@@ -15,8 +15,7 @@ export function placeLine() {
   return h("p", { class: "quiet place-line" }, HINT);
 }
 
-/**
- * Mark the place of a question on the picture of a figure, or nothing.
+/** Mark the place of a question on the picture of a figure, or nothing.
  * @param {App} app @param {HTMLElement} figure @param {Image | null} image @param {number | null} query
  */
 export function showPlace(app, figure, image, query) {
@@ -38,10 +37,8 @@ export function showPlace(app, figure, image, query) {
   fill(line, `Orange speaks for yes, most ${row}${column}: ${app.model.questions[query]}`);
 }
 
-/**
- * @param {Uint8Array} map @param {import("./payload.js").Places} places
- * @param {HTMLImageElement} picture shown as the square in its middle
- */
+/** @param {Uint8Array} map @param {import("./payload.js").Places} places
+ * @param {HTMLImageElement} picture shown as the square in its middle */
 function drawn(map, places, picture) {
   const [rows, columns] = places.size;
   const canvas = h("canvas", { width: columns, height: rows, "aria-hidden": "true" });

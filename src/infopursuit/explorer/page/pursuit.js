@@ -3,7 +3,7 @@
 // The same mathematics as src/infopursuit/pursuit/naive_bayes, pursuit and explanation/stopping.py, in
 // double precision: questions, answers and posteriors agree with Python.
 
-/** @import { Model, Stop, Conformity } from "./payload.js" */
+/** @import { Model, Stop } from "./payload.js" */
 
 /**
  * @typedef {{query: number, answer: number}} Answered  a question and its answer in [0, 1]
@@ -96,10 +96,8 @@ function firstOf({ first }, predictor, struck = NONE_STRUCK) {
   return free ? first : null;
 }
 
-/**
- * Naive Bayes and its information gain; of classes, or of s subclasses in their place.
- * @implements {Predictor}
- */
+/** Naive Bayes and its information gain; of classes, or of s subclasses in their place.
+ * @implements {Predictor} */
 export class NaiveBayes {
   /** @param {Model} model @param {number[] | null} [classes] as if there were no others */
   constructor(model, classes = null) {
@@ -179,11 +177,9 @@ export class NaiveBayes {
     return logSumExp(evidence.filter((_, z) => this.of[z] === y));
   }
 
-  /**
-   * Add the evidence of an answer: log P(answer | subclass).
+  /** Add the evidence of an answer: log P(answer | subclass).
    * @param {Float64Array} evidence (s), changed
-   * @param {Answered} answered
-   */
+   * @param {Answered} answered */
   add(evidence, { query, answer }) {
     const { s, k, levels, logLikelihood } = this;
     const at = answer * (levels - 1);
@@ -226,12 +222,10 @@ export class NaiveBayes {
     return this.pooled(sharp.map((each, z) => (each + flat[z]) / 2));
   }
 
-  /**
-   * The gain of every question, times what it counts, in nats; for its cost, if it has one.
+  /** The gain of every question, times what it counts, in nats; for its cost, if it has one.
    * @param {Float64Array} evidence
    * @param {(query: number) => boolean} skip questions that get -Infinity
-   * @returns {Float64Array}
-   */
+   * @returns {Float64Array} */
   gains(evidence, skip = () => false) {
     const { worth } = this.table;
     const p = softmax(evidence);
@@ -319,11 +313,9 @@ export class NaiveBayes {
 // Numbers that remembered predictions may hold: 16 MiB.
 const REMEMBERED = 2 ** 21;
 
-/**
- * A predictor that remembers its predictions: plans that begin alike share their beginning. Before
+/** A predictor that remembers its predictions: plans that begin alike share their beginning. Before
  * each history comes what is known.
- * @implements {Predictor}
- */
+ * @implements {Predictor} */
 export class Remembering {
   /** @param {Predictor} predictor @param {Model} model @param {Answered[]} [known] */
   constructor(predictor, model, known = []) {
@@ -396,13 +388,11 @@ export function ranked(prediction, rounding, count) {
   return places.map((query) => ({ query, value: values[query] }));
 }
 
-/**
- * How probable a class has to be for the questions to end: `StoppingRule.needed`.
+/** How probable a class has to be for the questions to end: `StoppingRule.needed`.
  * @param {number | null} probability that of the rule
  * @param {ArrayLike<number>} prior the posterior before any question
  * @param {number} leader the class
- * @returns {number | null} null if the probability plays no part
- */
+ * @returns {number | null} null if the probability plays no part */
 export function needed(probability, prior, leader) {
   if (probability === null) return null;
   const rarer = leader === largest(prior) ? 2 * (1 - prior[leader]) : 1;
@@ -513,15 +503,13 @@ function sameLeaders(before, after) {
 /** @type {WhatIf["struck"]} */
 export const NONE_STRUCK = new Set();
 
-/**
- * Ask questions of an image until the stopping rule holds. A question that a person chose is asked
+/** Ask questions of an image until the stopping rule holds. A question that a person chose is asked
  * even where the rule would have ended the questions before.
  * @param {Model} model
  * @param {Predictor} predictor
  * @param {ArrayLike<number>} answers (k) of the image, in [0, 1]
  * @param {Partial<WhatIf>} [whatIf]
- * @returns {Promise<Plan>}
- */
+ * @returns {Promise<Plan>} */
 export async function plan(model, predictor, answers, whatIf = {}) {
   const { stop = model.stop, struck = NONE_STRUCK, chosen = new Map(), given = new Map() } = whatIf;
   const questions = model.k - struck.size;
@@ -580,22 +568,13 @@ export async function plan(model, predictor, answers, whatIf = {}) {
  * @param {Predictor} predictor
  * @param {Answered[]} said by the person; in this order, unless there is a picture
  * @param {Stop} stop
- * @param {{answers: ArrayLike<number>, sure: number} | null} [picture] `sure`: an answer of the
- *   picture counts if it is at least this certain: yes and no are 1, probably and probably not
- *   0.75, not sure 0.5
+ * @param {((query: number) => number | undefined) | null} [picture] its answer where it is certain
  * @returns {Promise<{history: Answered[], posteriors: Float64Array[], next: Candidate | null,
  *   more: boolean}>} `more`: whether a question is left
  */
 export async function dialogue(model, predictor, said, stop, picture = null) {
   const stopping = new Stopping(stop, model.k);
   const given = new Map(said.map(({ query, answer }) => [query, answer]));
-  /** @param {number} query @returns {number | undefined} */
-  const seen = (query) => {
-    if (!picture) return undefined;
-    const answer = picture.answers[query];
-    const certain = Math.max(answer, 1 - answer) >= picture.sure;
-    return (model.words ? answer !== 0.5 : certain) ? answer : undefined;
-  };
   /** @type {Answered[]} */
   const history = [];
   /** @type {Float64Array[]} */
@@ -610,31 +589,10 @@ export async function dialogue(model, predictor, said, stop, picture = null) {
     if (first !== null) best = { query: first, value: prediction.values[first] };
     const over = holds || t >= stopping.budget;
     const query = picture ? (over ? undefined : best?.query) : said[t]?.query;
-    const answer = query === undefined ? undefined : (given.get(query) ?? seen(query));
+    const answer = query === undefined ? undefined : (given.get(query) ?? picture?.(query));
     if (query === undefined || answer === undefined) {
       return { history, posteriors, next: over ? null : (best ?? null), more: best !== undefined };
     }
     history.push({ query, answer });
   }
-}
-
-/**
- * The share of images of the classes that are at most as unusual (`Conformity`).
- * @param {Conformity} conformity
- * @param {Model} model
- * @param {ArrayLike<number>} answers (k)
- * @returns {number} in (0, 1]
- */
-export function conformityOf(conformity, model, answers) {
-  const { k, c } = model;
-  const levels = model.levels ?? 2;
-  const total = new Float64Array(c);
-  for (let query = 0; query < k; query++) {
-    const start = (Math.round(answers[query] * (levels - 1)) * k + query) * c;
-    for (let y = 0; y < c; y++) total[y] += conformity.logLikelihood[start + y];
-  }
-  const likelihood = total[largest(total)] + conformity.rounding;
-  let below = 0;
-  for (const each of conformity.heldOut) if (each <= likelihood) below++;
-  return (1 + below) / (1 + conformity.heldOut.length);
 }

@@ -15,12 +15,10 @@ const MOST_ANSWERED = 40_000;
 /** What the server said against a request, or that it does not answer; one sentence. */
 export class ServerError extends Error {}
 
-/**
- * @param {string} path
+/** @param {string} path
  * @param {RequestInit} options
  * @returns {Promise<any>}
- * @throws {ServerError} it does not answer, or says no
- */
+ * @throws {ServerError} it does not answer, or says no */
 async function ask(path, options) {
   /** @type {Response} */
   let response;
@@ -39,11 +37,9 @@ async function ask(path, options) {
   return content;
 }
 
-/**
- * Let the model answer a picture. The server keeps none.
+/** Let the model answer a picture. The server keeps none.
  * @param {Blob} file
- * @returns {Promise<Picture>}
- */
+ * @returns {Promise<Picture>} */
 export async function sendPicture(file) {
   const content = await ask("api/images", {
     method: "POST",

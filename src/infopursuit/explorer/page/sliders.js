@@ -36,10 +36,8 @@ export class Sliders {
     );
   }
 
-  /**
-   * @param {string} name @param {number} least @param {number} most
-   * @param {() => Partial<import("./state.js").State>} change
-   */
+  /** @param {string} name @param {number} least @param {number} most
+   * @param {() => Partial<import("./state.js").State>} change */
   slider(name, least, most, change) {
     const id = `slider-${least}-${most}`;
     const output = h("output", { for: id });

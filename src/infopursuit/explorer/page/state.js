@@ -114,12 +114,10 @@ const NUMBERS = /** @type {const} */ ([
   "longest",
 ]);
 
-/**
- * The state that an address holds. What cannot be is left out and named.
+/** The state that an address holds. What cannot be is left out and named.
  * @param {string} hash with or without the #
  * @param {Payload} payload
- * @returns {{state: State, problems: string[]}}
- */
+ * @returns {{state: State, problems: string[]}} */
 export function readHash(hash, payload) {
   const state = emptyState();
   /** @type {string[]} */

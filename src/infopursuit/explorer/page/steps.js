@@ -11,7 +11,7 @@ import {
   answerClass,
   answerText,
   answerWord,
-  answersTo,
+  choicesFor,
   changedLittle,
   counted,
   leaderName,
@@ -97,12 +97,17 @@ export class Steps {
     );
   }
 
+  /** @param {number} query */
+  choices(query) {
+    return choicesFor(this.app.model, query, this.image?.answers()[query] ?? 0.5);
+  }
+
   /** @param {Step} step */
   makeStep(step) {
     const question = this.app.model.questions[step.query];
     const legend = h("legend", { class: "hidden" }, `Answer to: ${question}`);
     const { model } = this.app;
-    const choices = answersTo(model, step.query).map(({ word, value }) =>
+    const choices = this.choices(step.query).map(({ word, value }) =>
       h(
         "label",
         { class: `choice ${answerClass(value, model, step.query)}` },
@@ -123,7 +128,7 @@ export class Steps {
     );
     const element = h(
       "li",
-      { class: choices.length > 4 || model.words ? "step five" : "step" },
+      { class: "step" },
       h("div", { class: "question" }, h("p", {}, isolated(question)), h("span", { class: "tags" })),
       h("fieldset", { class: "answers" }, legend, choices),
       h("div", { class: "belief" }),
@@ -153,13 +158,13 @@ export class Steps {
     const { app } = this;
     const { image, own } = this;
     if (!image || !own) return;
-    const choices = answersTo(app.model, step.query);
-    const said =
+    const choices = this.choices(step.query);
+    const chosen =
       choices.find(({ value }) => value === step.answer) ??
       choices.find(({ value }) => answerWord(value) === answerWord(step.answer));
     for (const input of element.querySelectorAll("input")) {
       const value = Number(input.value);
-      input.checked = value === said?.value;
+      input.checked = value === chosen?.value;
       const text = /** @type {HTMLElement} */ (input.nextElementSibling);
       const shown = input.checked ? step.answer : value;
       text.textContent = answerText(shown, app.model, step.query);

@@ -4,7 +4,7 @@
 import { shareBar } from "./bars.js";
 import { button, choice, fill, h, heads, inRow, isolated, quiet, table, titled } from "./dom.js";
 import { card } from "./pictures.js";
-import { answerWord, answersTo, counted, percent, precisePercent } from "./words.js";
+import { answersTo, counted, percent, precisePercent } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 
 const SAMPLES = 8;
@@ -13,8 +13,6 @@ const CONFUSED = 6;
 const APART = 5;
 // Nats that an answer has to tell of two classes to be worth a line.
 const TELLING = 0.02;
-// A share of answers that are not sure is worth a word from here on.
-const UNSURE = 0.05;
 // Rates this near to 0 and 1 are as good as both: their logarithms are not infinite.
 const LEAST = 1e-4;
 
@@ -270,19 +268,10 @@ export class ClassesView {
     return rows.sort((a, b) => b.value - a.value || a.query - b.query);
   }
 
-  /** Not being sure tells something, too. @param {number} query @param {number} y */
-  unsure(query, y) {
-    if ((this.app.model.levels ?? 2) < 3) return null;
-    const unsure = this.app.answerRate(0.5, query, y) ?? 0;
-    if (unsure < UNSURE) return null;
-    return h("span", { class: "quiet" }, `${answerWord(0.5)}: ${percent(unsure)}`);
-  }
-
   /** How a class answers. @param {number} query @param {number} y @param {string} kind */
   answered(query, y, kind) {
     const said = this.app.said(query, y);
-    const more = this.app.model.words ? quiet(said.word) : this.unsure(query, y);
-    return rate(said.rate, kind, more);
+    return rate(said.rate, kind, this.app.model.words ? quiet(said.word) : null);
   }
 
   /** @param {number} y @param {number} z */
@@ -313,10 +302,8 @@ export class ClassesView {
   }
 }
 
-/**
- * The share of images that answer yes.
- * @param {number} share @param {string} kind of the bar @param {import("./dom.js").Child} more
- */
+/** The share of images that answer yes.
+ * @param {number} share @param {string} kind of the bar @param {import("./dom.js").Child} more */
 function rate(share, kind, more = null) {
   return h(
     "td",
@@ -327,12 +314,10 @@ function rate(share, kind, more = null) {
   );
 }
 
-/**
- * Questions, each with two shares of yes.
+/** Questions, each with two shares of yes.
  * @param {import("./dom.js").Child} first of the shares
  * @param {import("./dom.js").Child} second
- * @param {[import("./dom.js").Child, HTMLElement, HTMLElement][]} rows
- */
+ * @param {[import("./dom.js").Child, HTMLElement, HTMLElement][]} rows */
 function ratesTable(first, second, rows) {
   const body = rows.map(([question, ...cells]) =>
     h("tr", {}, h("th", { scope: "row" }, question), cells),

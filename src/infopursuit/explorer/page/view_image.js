@@ -227,18 +227,10 @@ export class ImageView {
         }),
       ),
     );
-    const { conformity } = app.model;
-    const share = app.conformity(image);
-    if (!conformity || share === null || share >= conformity.limit || image.split === "train") {
-      return;
-    }
-    caption.append(
-      h(
-        "p",
-        { class: "caution" },
-        say("nonconforming_share", { noun: app.noun, share: percent(share) }),
-      ),
-    );
+    if (image.unusual === null || image.split === "train") return;
+    const share = percent(image.unusual);
+    const caution = say("nonconforming_share", { noun: app.noun, share });
+    caption.append(h("p", { class: "caution" }, caution));
   }
 
   /** Show the first questions, as many as `step` says. */
@@ -287,7 +279,7 @@ export class ImageView {
       {},
       pieces("prediction", { belief: said, ending: ending(plan) }),
       " ",
-      (this.app.model.levels ?? 2) > 2
+      this.app.model.scale || (this.app.model.levels ?? 2) > 2
         ? button(together, "Answer yourself what it is not certain of", { class: "small" })
         : null,
     );

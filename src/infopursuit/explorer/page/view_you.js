@@ -14,6 +14,7 @@ import {
   answerText,
   answerWord,
   answersTo,
+  certainty,
   costText,
   counted,
   isDegree,
@@ -128,7 +129,7 @@ export class YouView {
   degrees(query) {
     const { model } = this.app;
     if (model.words) return answersTo(model, query);
-    return model.table ? DEGREES : ANSWERS;
+    return model.table || model.scores ? DEGREES : ANSWERS;
   }
 
   /** @param {string} key */
@@ -150,7 +151,12 @@ export class YouView {
     const stop = image
       ? app.stop()
       : { ...(this.isKey ? app.stop() : model.stop), max_queries: most };
-    const picture = image && { answers: image.answers(), sure: state.below / 100 };
+    const picture =
+      image &&
+      ((/** @type {number} */ query) => {
+        const answer = image.answers()[query];
+        return 100 * certainty(answer, model, query) >= state.below ? answer : undefined;
+      });
     this.known.update();
     this.classList.update();
     const said = await dialogue(model, app.mind(), state.you, stop, picture);

@@ -9,11 +9,9 @@ import { largest, moved } from "./pursuit.js";
 /** @type {{answers: Record<string, number>, sentences: Record<string, string | string[]>}} */
 const WORDS = JSON.parse(document.getElementById("words")?.textContent ?? "");
 
-/**
- * A sentence of the table that Python reads, too: with its parts, some of which may be elements.
+/** A sentence of the table that Python reads, too: with its parts, some of which may be elements.
  * @template Part @param {string} name @param {Record<string, Part>} parts
- * @returns {(Part | string)[]}
- */
+ * @returns {(Part | string)[]} */
 export function pieces(name, parts) {
   const forms = [WORDS.sentences[name]].flat();
   const form = forms[parts.count === 1 ? 0 : forms.length - 1];
@@ -91,10 +89,8 @@ export function answerWord(answer) {
   return DEGREES[answer === 0.5 ? 2 : answer > 0.5 ? 0 : 4].word;
 }
 
-/**
- * The same, a soft one with its value; or the value of the column that a question is about.
- * @param {number} answer in [0, 1] @param {Model} model @param {number} query
- */
+/** The same, a soft one with its value; or the value of the column that a question is about.
+ * @param {number} answer in [0, 1] @param {Model} model @param {number} query */
 export function answerText(answer, { words, levels, scale }, query) {
   if (scale && !DEGREES.some(({ value }) => value === answer)) {
     const { cuts, deciles } = scale;
@@ -110,11 +106,9 @@ export function answerText(answer, { words, levels, scale }, query) {
   return [0, 0.5, 1].includes(answer) ? word : `${word} ${answer.toFixed(2)}`;
 }
 
-/**
- * The answers that images give to a question, and what a person may change them to.
+/** The answers that images give to a question, and what a person may change them to.
  * @param {Model} model @param {number} query
- * @returns {readonly {word: string, value: number, letter: string}[]}
- */
+ * @returns {readonly {word: string, value: number, letter: string}[]} */
 export function answersTo({ words, levels, scale }, query) {
   if (!words || !levels) return levels === 5 || scale ? DEGREES : ANSWERS;
   const [top, unsure] = [levels - 1, (levels - 1) / 2];
@@ -135,6 +129,27 @@ export function answersTo({ words, levels, scale }, query) {
   );
 }
 
+/** What a person may change the answer of an image to: its own is among them.
+ * @param {Model} model @param {number} query @param {number} own */
+export function choicesFor(model, query, own) {
+  const choices = [...answersTo(model, query)];
+  if (!model.scale) return choices;
+  const word = answerText(own, model, query);
+  const place = choices.findIndex((each) => each.word === word);
+  // What is neither yes nor no stands in the middle.
+  choices.splice(place < 0 ? 3 : place, place < 0 ? 0 : 1, { word, value: own, letter: "" });
+  return choices;
+}
+
+/** How certain an answer of an image is: yes and no are 1, probably 0.75, not sure 0.5.
+ * @param {number} answer @param {Model} model @param {number} query */
+export function certainty(answer, model, query) {
+  if (model.words) return Number(answer !== 0.5);
+  const word = model.scale && answerText(answer, model, query);
+  const value = word ? (DEGREES.find((each) => each.word === word)?.value ?? 0.5) : answer;
+  return Math.max(value, 1 - value);
+}
+
 /** Whether an answer is yes, no or in between. @param {string} word */
 export function isDegree(word) {
   return DEGREES.some((each) => each.word === word);
@@ -143,8 +158,9 @@ export function isDegree(word) {
 /** The class of style of an answer: the value of a column speaks for one class, against another.
  * @param {number} answer @param {Model} model @param {number} query */
 export function answerClass(answer, model, query) {
-  const value = model.words && answer !== 0.5 && !isDegree(answerText(answer, model, query));
-  return value ? "value" : answerWord(answer).replace(" ", "-");
+  const plain = isDegree(answerText(answer, model, query));
+  if (model.words && answer !== 0.5 && !plain) return "value";
+  return (model.scale && !plain ? DEGREES[2].word : answerWord(answer)).replace(" ", "-");
 }
 
 /** The answer that a number is, of a question for numbers. @param {Model} model
@@ -178,20 +194,16 @@ const NAMED = 2;
 // Columns of a group that are named.
 const COLUMNS = 3;
 
-/**
- * The most probable class; classes that are equally probable are a tie.
- * @param {Model} model @param {ArrayLike<number>} posterior @returns {string}
- */
+/** The most probable class; classes that are equally probable are a tie.
+ * @param {Model} model @param {ArrayLike<number>} posterior @returns {string} */
 export function leaderName(model, posterior) {
   const highest = posterior[topClasses(posterior, 1)[0]];
   const leaders = model.classes.filter((_, y) => highest - posterior[y] < SAME);
   return leaders.length > NAMED ? say("tied", { count: leaders.length }) : leaders.join(" = ");
 }
 
-/**
- * What a group holds: "9 answers moved no class by more than 4 points: 9 no".
- * @param {Model} model @param {Plan} plan @param {number[]} run
- */
+/** What a group holds: "9 answers moved no class by more than 4 points: 9 no".
+ * @param {Model} model @param {Plan} plan @param {number[]} run */
 export function changedLittle(model, plan, run) {
   const most = Math.max(1, Math.ceil(Number((100 * moved(plan, run)).toFixed(6))));
   const said = (/** @type {string} */ answers) =>
@@ -213,10 +225,8 @@ export function changedLittle(model, plan, run) {
   return said(parts.join(", "));
 }
 
-/**
- * After how many questions it ended, and if it is not certain, why (`ending` of Python).
- * @param {Plan} plan
- */
+/** After how many questions it ended, and if it is not certain, why (`ending` of Python).
+ * @param {Plan} plan */
 export function ending({ prior, steps, ended, posterior }) {
   const after = say("after", { count: steps.length });
   if (ended === "probability" || ended === "entropy") return after;
@@ -230,10 +240,8 @@ export function ending({ prior, steps, ended, posterior }) {
   return say(prior[predicted] > 1 / 2 ? "not_certain_common" : "not_certain", { reason });
 }
 
-/**
- * The most probable classes in words: "zebra 50 %, horse 45 %".
- * @param {Model} model @param {ArrayLike<number>} posterior @param {number} [count]
- */
+/** The most probable classes in words: "zebra 50 %, horse 45 %".
+ * @param {Model} model @param {ArrayLike<number>} posterior @param {number} [count] */
 export function probableWords(model, posterior, count = 2) {
   const [first, ...others] = topClasses(posterior, count);
   const leader = leaderName(model, posterior);

@@ -87,6 +87,10 @@ class AnswerRule(ABC):
         """Return an answer to a query in words of the rule's own; None for those of `WORDS`."""
         return None
 
+    def certainty(self, answers: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """Return how certain answers of an image are: yes and no are 1, not sure is 0.5."""
+        return torch.maximum(answers, 1 - answers)
+
     def number_cuts(self, query: int) -> list[float] | None:
         """Return what a number is compared with to give an answer; None if numbers give none."""
         return None

@@ -81,6 +81,11 @@ class LevelAnswers(AnswerRule):
             answers = torch.where((answers - word).abs() < APART / 2, word + APART, answers)
         return answers
 
+    def certainty(self, answers: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
+        """Return how certain the words of answers are: yes and no are 1, probably is 0.75."""
+        firm = (answers > self.cuts[:, 1]) | (answers <= self.cuts[:, 0])
+        return torch.where(answers > NOT_SURE, 0.75, 0.5).masked_fill(firm, 1.0)
+
     def word(self, query: int, answer: float) -> str | None:
         """Return the answer of an image in words; None if a person gave it."""
         if answer in WORDS.values():
