@@ -21,6 +21,9 @@ from infopursuit.explorer.contents import (
     described,
     page_images,
 )
+from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.conformity import Conformity
+from infopursuit.pursuit.explanation import LEAST_CONFORMITY
 from tests.explorer.made_up import (
     PLAIN,
     STOP,
@@ -29,6 +32,7 @@ from tests.explorer.made_up import (
     read_floats,
     read_labels,
     read_levels,
+    unit,
 )
 
 
@@ -49,10 +53,21 @@ def test_the_page_holds_the_exact_table_of_a_naive_bayes_model(levels: int) -> N
     assert found.origins == [None, "captions", *[None] * 7]
     assert found.questions[0] == "query 0?"
     assert found.stop == payload.Stop(**STOP._asdict())
-    assert found.conformity is not None
-    assert found.conformity.log_likelihood is None  # that of the table
-    held_out = read_floats(found.conformity.held_out, 30)
-    assert (np.diff(held_out) >= 0).all()
+
+
+def test_an_image_says_how_unusual_it_is_if_it_looks_like_none_of_the_classes() -> None:
+    table = naive_bayes().classifier.table
+    assert isinstance(table, AnswerTable)
+    held_out = naive_bayes().answers(unit(400, 7))
+    plain = Conformity(table, held_out).p_values(held_out) > 0.5
+    compared = Conformity(table, held_out[plain])
+    pursuit, facts = naive_bayes(conformity=compared), Facts("m", STOP)
+    shown = images(pursuit, 200, pictures=False)
+    expected = compared.p_values(shown.answers).tolist()
+    found = [each.unusual for each in page_images((pursuit, facts), shown)]
+    assert found == [share if share < LEAST_CONFORMITY else None for share in expected]
+    assert 0 < sum(each is not None for each in found) < 200
+    assert page_images((replace(pursuit, conformity=None), facts), shown)[0].unusual is None
 
 
 @pytest.mark.parametrize("levels", [3, 5])

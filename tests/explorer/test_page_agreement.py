@@ -356,11 +356,12 @@ def test_a_chosen_question_acts_like_a_dialogue_in_python(open_page: Opened) -> 
         assert np.allclose(plan["posteriors"][-1], expected.posterior, atol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["five answers", "scores"])
 def test_below_a_certainty_the_question_comes_to_the_person_as_in_python(
-    open_page: Opened,
+    open_page: Opened, name: str
 ) -> None:
     """With the number of `dialogue --ask-below`, whose dialogue has a `person_cost` of 1."""
-    pursuit = naive_bayes(24, CLASSES, 5)
+    pursuit = CASES[name]()[0]
     answers = pursuit.answers(unit(8, 5))
     texts = described(pursuit, Facts("model", STOP)).questions
     asked: dict[int, int] = {}
@@ -384,19 +385,6 @@ def test_below_a_certainty_the_question_comes_to_the_person_as_in_python(
             expect(rows.locator(".tag", has_text="picture")).to_have_count(of_picture)
     assert 50 not in asked
     assert 0 < asked[75] < asked[76] == asked[100]
-
-
-def test_conformity_equals_that_of_python(open_page: Opened) -> None:
-    pursuit = naive_bayes(24, CLASSES)
-    assert pursuit.conformity is not None
-    answers = pursuit.answers(unit(40, 5))
-    flipped = 1 - answers
-    both = torch.cat((answers, flipped))
-    page = open_page(document(pursuit, both))
-    expected = pursuit.conformity.p_values(both)
-    found = page.evaluate("explorer.scorable.map((image) => explorer.conformity(image))")
-    assert np.allclose(found, expected, atol=1e-6)
-    assert len(set(found)) > 5
 
 
 def test_subclasses_are_pooled_as_in_python(open_page: Opened) -> None:
