@@ -13,7 +13,7 @@ from infopursuit.explorer import payload
 ROOT = Path(__file__).parents[2]
 PAYLOAD = ROOT / "docs/hooks/menagerie.json"
 PAGE = ROOT / "artifacts/report/explorer/menagerie.html"
-TITLE, NAME = "The menagerie", "naive Bayes"
+TITLE, NAME = "The menagerie", "jointly normal scores"
 BEGIN, END = 'id="payload">', "</script>"
 
 
