@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit_study.evaluation.agreement import NOT_SURE, claim_measures, count_answers
+from infopursuit_study.evaluation.agreement import NOT_SURE, claim_measures, claimed, count_answers
 from infopursuit_study.evaluation.measurement import FIRST
 from menagerie.truths import CLAIMS
 
@@ -26,7 +26,7 @@ class AskedQuestion(NamedTuple):
         row: the picture, among those asked.
         number: 1 for the first question to it.
         query: the text.
-        answer: in [0, 1].
+        answer: what it claims: 1 for yes, 0 for no, NOT_SURE for neither.
     """
 
     row: int
@@ -52,8 +52,9 @@ def first_questions(
     stop = stop.checked()
     answers = pursuit.answers(images.embeddings.to(pursuit.device))
     explanations = pursuit.explain(answers, stop, images.ids)
+    claims = claimed(pursuit.rule, answers)
     return [
-        AskedQuestion(row, number, step.query, step.answer)
+        AskedQuestion(row, number, step.query, float(claims[row, pursuit.number(step.query)]))
         for row, explanation in enumerate(explanations)
         for number, step in enumerate(explanation.steps[:first], start=1)
     ]
@@ -90,7 +91,7 @@ def asked_rows(
     """Return ASKED_COLUMNS of each question; empty if there is nothing to say."""
     rows: list[tuple[Any, ...]] = []
     for each, true in zip(asked, _truth_of(asked, queries, truth), strict=True):
-        answer, right = "not sure", ""
+        answer, right = "neither", ""
         if each.answer != NOT_SURE:
             answer = "yes" if each.answer > NOT_SURE else "no"
             right = "" if true is None else (answer == "yes") == true

@@ -22,7 +22,7 @@ from infopursuit_study.evaluation.agreement import (
     count_answers,
     mean_shares,
 )
-from infopursuit_study.meaning.measures import rule_of_texts
+from infopursuit_study.meaning.measures import claims_of_images, rule_of_texts
 from menagerie.truths import CLAIMS
 
 QUERY_COLUMNS = ("of", "query", "attribute", "holds", *QUERY_SHARES)
@@ -75,8 +75,7 @@ def count_claims(
 ) -> AnswerCounts:
     """Count the answers to q claims by whether each claim is true of each image, unit norm."""
     device = next(iter(of.rule.tensors().values())).device
-    answers = of.rule.answers(images.to(device))[:, of.places].cpu().numpy()
-    return count_answers(answers, truth)
+    return count_answers(claims_of_images(of.rule, images.to(device))[:, of.places], truth)
 
 
 def query_rows(

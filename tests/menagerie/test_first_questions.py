@@ -51,5 +51,5 @@ def test_each_question_is_listed_with_its_truth() -> None:
     assert [dict(zip(ASKED_COLUMNS, row, strict=True))["image"] for row in rows] == list("aaabb")
     assert rows[0][1:] == (1, "striped body", "yes", "striped", True, True, True)
     assert rows[1][1:] == (2, "mortgage", "yes", "", "", "", "")
-    assert rows[2][1:] == (3, "no wings", "not sure", "wings", False, True, "")
+    assert rows[2][1:] == (3, "no wings", "neither", "wings", False, True, "")
     assert rows[4][1:] == (2, "no wings", "no", "wings", False, True, False)

@@ -69,31 +69,22 @@ def write_universe(texts: list[str]) -> None:
     write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, columns)
 
 
-def save_model(
-    answers: str,
-    queries: tuple[str, ...] = ("striped body", "something else"),
-    *,
-    unsure: bool = False,
-) -> None:
+def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "something else")) -> None:
     """Asks for stripes, and for what no attribute is; the threshold of the latter is never met."""
     embeddings = torch.eye(3)[[0, 2]]
     rule = (
-        ThresholdAnswers(
-            embeddings, torch.tensor([0.0, 9.0]), torch.tensor([9.0, 9.0]) if unsure else None
-        )
+        ThresholdAnswers(embeddings, torch.tensor([0.0, 9.0]))
         if answers == "threshold"
         else MinMaxAnswers(embeddings)
     )
-    levels = 3 if unsure else 2
-    rates = torch.full((levels, 2, 4), 1 / levels)
-    table = AnswerTable(rates.log(), torch.full((4,), 0.25).log())
+    table = AnswerTable(torch.full((2, 2, 4), 0.5).log(), torch.full((4,), 0.25).log())
     names = tuple(f"class {label}" for label in range(4))
     model = InformationPursuitClassifier()
     model.pursuit_ = Pursuit(queries, names, rule, InformationGain(table), NaiveBayes(table))
     model.classes_, model.queries_, model.n_features_in_ = np.array(names), queries, 3
     model.clip_ = None
     model.provenance_ = RunProvenance(
-        "menagerie", "llm", "naive_bayes", 0, {"validation_fraction": 0.1}, 5, "clip", {}
+        "menagerie", "llm", "gaussian", 0, {"validation_fraction": 0.1}, 5, "clip", {}
     ).as_values()
     model.save(f"artifacts/models/{RUN}")
 

@@ -14,10 +14,10 @@ from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.settings import read_settings
-from infopursuit.estimators.methods import NaiveBayesSettings
 from infopursuit.pipeline.configure import configure
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.pursuit.vip.settings import VariationalSettings
+from infopursuit.questions.gaussian import GaussianPursuit
 
 ROOT = Path(__file__).parents[2]
 OVERLAYS = sorted((ROOT / "params").glob("*.yaml"))
@@ -69,7 +69,7 @@ def mappings(values: dict[str, Any], path: tuple[str, ...] = ()) -> Iterator[tup
 
 
 MAPPINGS = list(mappings(content()))
-NAIVE = "    method: naive_bayes"
+GAUSSIAN = "    method: gaussian"
 
 
 def test_the_shipped_parameters_are_valid_and_every_key_is_explained() -> None:
@@ -82,7 +82,7 @@ def test_the_shipped_parameters_are_valid_and_every_key_is_explained() -> None:
 def test_every_method_shipped_is_of_its_kind_for_every_data_set() -> None:
     params = load_params(ROOT / "params.yaml")
     kinds = {name: type(params.method(name, "menagerie")) for name in params.methods}
-    assert kinds.pop("naive_bayes") is NaiveBayesSettings
+    assert kinds.pop("gaussian") is GaussianPursuit
     assert set(kinds.values()) == {VariationalSettings}
     dictionaries = {name: params.method(name, "menagerie").dictionary for name in kinds}
     assert dictionaries == {
@@ -148,7 +148,7 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
             "    method: v-ip",
             "methods.fixed.*method is 'v-ip'; expected",
         ),
-        ("    method: naive_bayes", "    kind: x", "methods.naive_bayes.*method is None; expected"),
+        (GAUSSIAN, "    kind: x", "methods.gaussian.*method is None; expected"),
         ("validation_fraction: 0.1", "validation_fraction: 1.0", "validation_fraction: .*1.0"),
         ("run:\n", "run: [\n", "not valid YAML"),
         ("datasets:\n  menagerie:\n", "datasets:\n  'a;b':\n", "the name 'a;b'"),
@@ -162,7 +162,7 @@ def test_an_unknown_key_is_told_with_its_path_wherever_it_is(
         ),
         ("variational: {}", "variational: {answers: maybe}", "variational.answers: .*'maybe'"),
         ("variational: {}", "variational: {max_history: 0}", "variational.max_history is 0"),
-        (NAIVE, f"{NAIVE}\n    batch_size: 7", r"methods\.naive_bayes.*batch_size: unknown key"),
+        (GAUSSIAN, f"{GAUSSIAN}\n    batch_size: 7", r"methods\.gaussian.*batch_size: unknown key"),
     ],
 )
 def test_a_mistake_is_told_with_the_path_of_its_key(
@@ -179,7 +179,7 @@ def test_a_data_set_overrides_single_settings_of_variational_methods_alone(tmp_p
     settings = params.method("fixed", "menagerie")
     assert isinstance(settings, VariationalSettings)
     assert (settings.batch_size, settings.hidden, settings.learning_rate) == (7, (9, 8), 1e-3)
-    assert params.method("naive_bayes", "menagerie") == NaiveBayesSettings()
+    assert params.method("gaussian", "menagerie") == GaussianPursuit()
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS, ids=[path.stem for path in OVERLAYS])

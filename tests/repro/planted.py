@@ -8,7 +8,7 @@ from tests.planted import planted, write_planted
 from tests.repro.world import World
 
 K = 8
-RUN = "planted-llm-naive_bayes-0"
+RUN = "planted-llm-gaussian-0"
 CLIP = "planted"
 
 
@@ -28,7 +28,7 @@ def plant(world: World) -> None:
             ("run",): {
                 "datasets": ["planted"],
                 "inits": ["llm"],
-                "methods": ["naive_bayes"],
+                "methods": ["gaussian"],
                 "seeds": [0],
                 "truth": [],
             },

@@ -46,7 +46,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     plant(world)
     world.edit({("run", "inits"): ["informative"], ("queries", "dictionaries"): {}})
     ran = world.repro()
-    assert "train@planted-informative-naive_bayes-0" in ran
+    assert "train@planted-informative-gaussian-0" in ran
     assert not [name for name in ran if name.startswith(("generate_dictionary", "read_list"))]
     world.commit("one data set")
     world.do("git", "tag", "one")
@@ -66,7 +66,7 @@ def both(world: World) -> World:
         }
     )
     ran = world.repro()
-    assert {"read_list@second", "train@second-list-naive_bayes-0", "report"} < set(ran)
+    assert {"read_list@second", "train@second-list-gaussian-0", "report"} < set(ran)
     assert "embed_images@planted" not in ran
     world.commit("two data sets")
     world.do("git", "tag", "two")
@@ -87,7 +87,7 @@ def test_back_and_forth_nothing_is_run_again(two: World) -> None:
     )  # edits, not versions: dvc.lock stays
     assert two.repro() == [], "all of it was run before"
     left = two.folder / ".scratch/leftovers/artifacts"
-    assert (left / "evaluation/second-list-naive_bayes-0.json").is_file(), "moved, not lost"
+    assert (left / "evaluation/second-list-gaussian-0.json").is_file(), "moved, not lost"
     assert not [name for name in two.artifacts() if re.match("(evaluation|models)/second", name)]
     two.do("git", "checkout", "-q", "one", "--", "dvc.lock")
     for name in ("build_universe", "report"):
@@ -111,9 +111,9 @@ def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
         assert clone.run("git", "status", "--short")[1] == "", "dvc.lock is as it was"
 
 
-def test_settings_of_networks_for_a_data_set_change_no_naive_bayes(two: World) -> None:
-    """`train` depends on them, whatever the method; naive Bayes is fitted in seconds."""
-    train = "train@second-list-naive_bayes-0"
+def test_settings_of_networks_for_a_data_set_change_ours_not(two: World) -> None:
+    """`train` depends on them, whatever the method; ours is fitted in seconds."""
+    train = "train@second-list-gaussian-0"
     two.edit({("datasets", "second", "variational"): {"batch_size": 64}})
     before = two.artifacts()
     assert two.repro() == [train]

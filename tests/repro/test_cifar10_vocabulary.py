@@ -66,7 +66,7 @@ def test_the_first_step_runs_from_download_to_report(
     assert "needs no network" in done.stderr
     world.do("python", "-m", "infopursuit", "configure", OVERLAY)
     ran = world.repro()
-    assert "train@cifar10-informative-naive_bayes-0" in ran
+    assert "train@cifar10-informative-gaussian-0" in ran
     assert not [name for name in ran if name.startswith(("generate_dictionary", "draw"))]
     artifacts = world.folder / "artifacts"
     queries = (artifacts / "initial/cifar10-informative-0.txt").read_text(encoding="utf-8")

@@ -37,9 +37,9 @@ RUN = "--dataset planted --init llm --seed 0 --method"
 STOPPED = (
     "build_universe",
     "initialize --dataset planted --seed 0 --init medoids",
-    f"train {RUN} naive_bayes",
+    f"train {RUN} gaussian",
     f"train {RUN} fixed",
-    f"evaluate {RUN} naive_bayes",
+    f"evaluate {RUN} gaussian",
     "report",
 )
 
@@ -55,7 +55,7 @@ class KilledWorld(World):
         self.edit(
             {
                 ("run", "inits"): ["llm", "medoids"],
-                ("run", "methods"): ["naive_bayes", "fixed"],
+                ("run", "methods"): ["gaussian", "fixed"],
                 **{("methods", "fixed", key): value for key, value in updates.items()},
                 ("compute", "checkpoint_seconds"): 0.0,
             }
@@ -165,7 +165,7 @@ def test_a_stage_that_is_stopped_ends_in_the_same_bytes(
 
 
 def test_ctrl_c_in_the_imports_is_one_line(world: KilledWorld) -> None:
-    command = f"train {RUN} naive_bayes"
+    command = f"train {RUN} gaussian"
     world.clear(command)
     status, output = world.stop(command, signal.SIGINT, 0.25)
     assert output == "train: stopped before it began; go on with dvc repro\n"

@@ -12,7 +12,7 @@ from tests.repro.world import ROOT, World
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 FIXED, LEARNED = "menagerie-llm-fixed-0", "menagerie-llm-alternating-0"
-TABLE = "menagerie-llm-naive_bayes-0"
+TABLE = "menagerie-llm-gaussian-0"
 OF_A_RUN = ("train", "evaluate", "truth", "explain")
 BASELINES = ("linear_probe", "zero_shot")
 
@@ -26,7 +26,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     # The log of a first run has no warning.
     assert re.search(r"(?i)warn|error|deprecat|frozen|random(ly| weights)", world.log) is None
     # It ends with a table, a line for each run.
-    assert len(re.findall(r"(?m)^\| llm +\| (?:fixed|alternating|naive_bayes) ", world.log)) == 3
+    assert len(re.findall(r"(?m)^\| llm +\| (?:fixed|alternating|gaussian) ", world.log)) == 3
     world.commit("a first run")
     return world
 
@@ -105,8 +105,8 @@ def test_metrics_and_plots_are_readable_by_dvc(world: World) -> None:
     shown = json.loads(output)[""]["data"]
     metrics = shown["artifacts/report/metrics.json"]["data"]
     assert list(shown) == ["artifacts/report/metrics.json"]
-    assert set(metrics) == {"fixed", "alternating", "naive_bayes", *BASELINES}
-    for method in ("fixed", "alternating", "naive_bayes"):
+    assert set(metrics) == {"fixed", "alternating", "gaussian", *BASELINES}
+    for method in ("fixed", "alternating", "gaussian"):
         named = {"accuracy", "at_stop", "questions", "true_yes", "supported_yes"}
         assert set(metrics[method]) == named
 

@@ -1,6 +1,6 @@
 """How far answers agree with the truth, by one count for every source of truth.
 
-An answer above 0.5 says yes, one below says no, and 0.5 is "not sure", which is not an answer.
+What an answer claims is what is printed of it (`claimed`): a yes, a no, or neither of them.
 """
 
 from __future__ import annotations
@@ -8,9 +8,30 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from jaxtyping import Bool, Float, Int
+from torch import Tensor
 
-from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
+from infopursuit.pursuit.gaussian.levels import LevelAnswers
+
+
+def claimed(
+    rule: AnswerRule, answers: Float[Tensor, "n t"], queries: Int[Tensor, "n t"] | None = None
+) -> Float[Tensor, "n t"]:
+    """Return what answers claim in words: 1 for any yes, 0 for any no, NOT_SURE for neither.
+
+    Args:
+        rule: by which images answer.
+        answers: of n images.
+        queries: which queries they answer; None for all of the rule, in its order.
+    """
+    no = answers < NOT_SURE
+    if isinstance(rule, LevelAnswers):  # between no and yes it says how many have less of it
+        cuts = rule.cuts[:, 0].to(answers.device)
+        no = answers <= (cuts if queries is None else cuts[queries])
+    said = torch.full_like(answers, NOT_SURE).masked_fill(no, 0.0)
+    return said.masked_fill(answers > NOT_SURE, 1.0)
 
 
 class AnswerCounts(NamedTuple):
@@ -35,7 +56,7 @@ class AnswerCounts(NamedTuple):
 
     @property
     def all(self) -> Int[np.ndarray, " q"]:
-        """How many answers there are, "not sure" included."""
+        """How many answers there are, those that claim nothing included."""
         return self.of_true + self.false_yes + self.false_no + self.false_unsure
 
     @property
@@ -44,8 +65,8 @@ class AnswerCounts(NamedTuple):
 
         `answered` with yes or no, and of these `right`; `yes`; `true`, of which yes is the truth;
         `yes_of_true` and `no_of_false` among yes and no, and `balanced`, the mean of both, which is
-        0.5 for answers that know nothing; `precision_of_yes`, and `recall_of_yes`, of which "not
-        sure" misses one.
+        0.5 for answers that know nothing; `precision_of_yes`, and `recall_of_yes`, which an
+        answer that claims nothing lowers.
         """
         yes, no = self.true_yes + self.false_yes, self.true_no + self.false_no
         yes_of_true = _share(self.true_yes, self.true_yes + self.true_no)

@@ -2,8 +2,8 @@
 
 Invariance: ask an image its first queries, let another image answer all the others, and see which
 of the answers given, and which predictions made from them, are now different. Deletion: take one
-query out of the dictionary and see which answers to the others flip. Threshold answers cannot
-fail either test. Min-max answers are normalised over the whole dictionary, and do.
+query out of the dictionary and see which answers to the others flip. Answers by thresholds or
+levels cannot fail either test. Min-max answers are normalised over the whole dictionary, and do.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python -m infopursuit_study.experiments.meaning
     python -m infopursuit_study.experiments.meaning --seeds 1 --tasks food10 pets
 
-Our answers are fitted without and with the knowledge table of params/precomputed/knowledge, the
-others without. What is measured is defined in lab/meaning.md; what is true comes from
+Models are fitted without and with the knowledge table of params/precomputed/knowledge. What is
+measured is defined in lab/meaning.md; what is true comes from
 params/precomputed/reference_labels. Only test images are measured; a seed draws the tenth of the
 training images that calibrates, and the classes that are left out together. Needs ../shared/data,
 which is not part of the repository; a task without its files is skipped. Writes
@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -32,8 +32,6 @@ from infopursuit import InformationPursuitClassifier
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.pipeline import paths
-from infopursuit.pursuit.answers.rules import NOT_SURE
-from infopursuit.questions.knowledge import BY_CLIP, Knowledge
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.knowledge_files import open_knowledge
 from infopursuit_study.comparison.entries import named
@@ -41,7 +39,7 @@ from infopursuit_study.experiments.meaning_tables import markdown
 from infopursuit_study.meaning.measures import (
     FIRST,
     Shuffles,
-    explained_measures,
+    claims_of_images,
     mean,
     quality_measures,
     shuffled_names,
@@ -49,17 +47,6 @@ from infopursuit_study.meaning.measures import (
 )
 from infopursuit_study.meaning.question_quality import FITS, hard_answers
 from infopursuit_study.meaning.truth import truth_of_answers
-
-# The knowledge table of params/precomputed/knowledge.
-WRITTEN = "written"
-
-
-class Row(NamedTuple):
-    """How a model of the tables is fitted; `known` says who wrote its knowledge table."""
-
-    known: str | None = None
-    unexplained_weight: float = 1.0
-
 
 ROOT = Path(__file__).parents[3]
 OUT = ROOT / paths.ARTIFACTS / "benchmarks"
@@ -74,13 +61,8 @@ TASKS = {
 }
 # The task with attributes, which must also hold on classes that nothing was fitted on.
 ATTRIBUTES = {"rn50": "caltech101-rn50-attributes"}
-# What is measured: whether T is known, and the weight of information beyond the words.
-ROWS = {
-    "five_valued": Row(),
-    "five_valued, T by CLIP": Row(BY_CLIP),
-    "five_valued, T": Row(WRITTEN),
-    "five_valued, T, unexplained 0.35": Row(WRITTEN, 0.35),
-}
+# What is measured: whether models are fitted with T.
+ROWS = {"gaussian": False, "gaussian, T": True}
 N_QUERIES, HELD_OUT, FOLDS = 128, 0.1, 5
 
 Figures = dict[str, float | None]
@@ -149,7 +131,7 @@ def rows_of(table: Any) -> torch.Tensor:
 
 def fitted(
     task: Task,
-    row: Row,
+    knows: bool,
     seed: int,
     queries: Sequence[str] | None = None,
     without: Sequence[int] = (),
@@ -160,22 +142,20 @@ def fitted(
         images.subset((~torch.isin(images.labels, left_out)).nonzero().squeeze(1))
         for images in hold_out(task.train, HELD_OUT, seed)
     )
-    knowledge = task.knowledge if row.known == WRITTEN else row.known
-    known = None if knowledge is None else Knowledge(knowledge, row.unexplained_weight)
     model = InformationPursuitClassifier(
         task.texts,
         task.embeddings,
         N_QUERIES,
         queries=queries,
-        knowledge=known,
+        knowledge=task.knowledge if knows else None,
         random_state=seed,
     )
     return model.fit(*named(train), validation=named(held_out))
 
 
-def measured(task: Task, row: Row, seed: int) -> Figures:
+def measured(task: Task, knows: bool, seed: int) -> Figures:
     """Measure all figures of one row on one task with one seed."""
-    model = fitted(task, row, seed)
+    model = fitted(task, knows, seed)
     shuffles = shuffled_names(len(task.classes), seed)
     curve = model.accuracy_by_budget(*named(task.test))
     figures: Figures = {
@@ -184,10 +164,10 @@ def measured(task: Task, row: Row, seed: int) -> Figures:
         "accuracy_at_10": curve[10],
         "accuracy_of_all": curve[-1],
         **quality(task, model, shuffles),
-        **truth(task, row, seed, shuffles),
+        **truth(task, knows, seed, shuffles),
     }
     if task.name in ATTRIBUTES:
-        figures |= unseen_classes(task, row, seed)
+        figures |= unseen_classes(task, knows, seed)
     return figures
 
 
@@ -197,36 +177,32 @@ def reference_truth(name: str, classes: Sequence[str]) -> tuple[list[str], np.nd
     return list(table.texts), table.for_classes_and_texts(classes, table.texts)
 
 
-def truth(task: Task, row: Row, seed: int, shuffles: Shuffles) -> Figures:
+def truth(task: Task, knows: bool, seed: int, shuffles: Shuffles) -> Figures:
     """Measure how true the answers to all reference texts are (M3), and under shuffled names."""
     texts, table = reference_truth(TASKS[task.name][2], task.classes)
-    answers = fitted(task, row, seed, texts).answer(task.test.embeddings.numpy())
+    rule = fitted(task, knows, seed, texts).pursuit_.rule
+    answers = claims_of_images(rule, task.test.embeddings)
     measures = truth_measures(answers, table, task.labels, shuffles)
-    # Of five answers, those of a firm yes alone.
-    firm = np.where(answers == 1, 1, answers.clip(max=NOT_SURE))
-    measures["precision_of_firm_yes"] = truth_of_answers(firm, table, task.labels).precision_of_yes
     return {f"reference_{name}": value for name, value in measures.items()}
 
 
 def quality(task: Task, model: InformationPursuitClassifier, shuffles: Shuffles) -> Figures:
-    """Measure the first ten questions (M5, M6, M8), by labels and T, and with shuffled names."""
-    answers = hard_answers(model.roll_out(task.test.embeddings.numpy(), FIRST))
+    """Measure the first ten questions (M5, M6), by labels, and with shuffled names."""
+    opening = model.roll_out(task.test.embeddings.numpy(), FIRST)
+    answers = hard_answers(model.pursuit_.rule, opening)
     reference = task.reference.for_classes_and_texts(task.classes, model.queries_)
-    known = task.knowledge.for_classes_and_texts(task.classes, model.queries_)
     measures = quality_measures(answers, reference, task.labels, shuffles)
-    explained = explained_measures(answers, model.pursuit_.classifier.table, known, shuffles)
     names = ("plausible", "supported_yes", "shuffled_supported_yes")
     return {
         **{name: measures[name] for name in names},
         **{name: measures[name] / measures["accuracy"] for name in ("reader", "shuffled_reader")},
-        **{name: explained[name] for name in ("explained", "shuffled_explained")},
         "fit_of_all": (reference >= FITS).any(axis=0).mean(),
         "first_yes": measures["yes"],
         "first_not_sure": measures["not_sure"],
     }
 
 
-def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
+def unseen_classes(task: Task, knows: bool, seed: int) -> Figures:
     """Measure attributes on images of classes left out of the fit (M4), a fifth at a time.
 
     Scores are compared among images that are left out together. *Class memory* is how much better a
@@ -241,11 +217,12 @@ def unseen_classes(task: Task, row: Row, seed: int) -> Figures:
     scores = np.empty((len(images), len(texts)), dtype=np.float32)
     answers = np.empty((len(images), len(texts)), dtype=np.float32)
     for fold in range(FOLDS):
-        model = fitted(task, row, seed, texts, np.flatnonzero(fold_of_class == fold).tolist())
+        left_out = np.flatnonzero(fold_of_class == fold).tolist()
+        rule = fitted(task, knows, seed, texts, left_out).pursuit_.rule
         rows = torch.tensor(folds == fold)
-        scores[rows] = model.pursuit_.rule.scores(images[rows]).numpy()
-        answers[rows] = model.answer(images[rows].numpy())
-    seen = fitted(task, row, seed, texts).pursuit_.rule.scores(images).numpy()
+        scores[rows] = rule.scores(images[rows]).numpy()
+        answers[rows] = claims_of_images(rule, images[rows])
+    seen = fitted(task, knows, seed, texts).pursuit_.rule.scores(images).numpy()
     auroc = auroc_of_texts(scores, table, task.labels, folds)
     seen_auroc = auroc_of_texts(seen, table, task.labels, folds)
     of_answers = truth_of_answers(answers, table, task.labels)
@@ -305,7 +282,7 @@ def main() -> None:
             print(f"{name}: skipped, since {error.filename} is missing", flush=True)
             continue
         written = bool(task.knowledge.texts)  # nobody wrote what is true of the cars
-        rows = [title for title in arguments.rows if written or ROWS[title].known != WRITTEN]
+        rows = [title for title in arguments.rows if written or not ROWS[title]]
         all_figures[name] = {}
         for title in rows:
             seeds = [plain(measured(task, ROWS[title], seed)) for seed in range(arguments.seeds)]

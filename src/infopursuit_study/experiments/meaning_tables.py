@@ -25,17 +25,15 @@ TABLES = {
         "precision, names shuffled": "reference_shuffled_precision_of_yes",
         "balanced, names shuffled": "reference_shuffled_balanced",
     },
-    "The first ten questions (M5, M6, M8)": {
+    "The first ten questions (M5, M6)": {
         "plausible": "plausible",
         "of all 128": "fit_of_all",
         "supported yes": "supported_yes",
         "names shuffled": "shuffled_supported_yes",
         "reader": "reader",
         "reader, names shuffled": "shuffled_reader",
-        "explained": "explained",
-        "explained, names shuffled": "shuffled_explained",
         "yes": "first_yes",
-        "not sure": "first_not_sure",
+        "neither": "first_not_sure",
     },
     "Attributes of classes that were left out (M4)": {
         "AUROC": "attributes_auroc",

@@ -10,19 +10,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from torch import Tensor
 
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.pursuit.answers.information import ROUNDING, information_of_words
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers
-from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
+from infopursuit_study.evaluation.agreement import claimed
 from infopursuit_study.evaluation.measurement import FIRST as FIRST
 from infopursuit_study.meaning.question_quality import (
     hard_answers,
@@ -63,9 +64,9 @@ def measure_meaning(
     """Measure the meaning of a trained model's questions and answers on test images.
 
     Returns:
-        `truth`, `question_quality` and `explained`, each None if it cannot be measured. The first
-        two name under `by` what says what is true: `answer_reference` or `question_reference`, or
-        `knowledge`, which is not independent of a model that was fitted with it.
+        `truth` and `question_quality`, each None if it cannot be measured. Both name under `by`
+        what says what is true: `answer_reference` or `question_reference`, or `knowledge`, which is
+        not independent of a model that was fitted with it.
     """
     pursuit = model.pursuit_
     names, queries, labels = pursuit.class_names, pursuit.queries, test.labels.numpy()
@@ -73,15 +74,15 @@ def measure_meaning(
     shuffles = shuffled_names(len(names), seed)
     # Queries between texts are named after the nearest text, and ask something else.
     asks_texts = model.provenance_["settings"].get("quantize_queries", True)
-    figures: dict[str, Any] = {"truth": None, "question_quality": None, "explained": None}
+    figures: dict[str, Any] = {"truth": None, "question_quality": None}
     if reference.answers.texts:
         figures["truth"] = _reference_truth(model, train, test, universe, reference, shuffles)
     elif asks_texts and np.isin(known, (0.0, 1.0)).any():
-        answers = pursuit.answers(test.embeddings.to(pursuit.device)).cpu().numpy()
+        answers = claims_of_images(pursuit.rule, test.embeddings.to(pursuit.device))
         figures["truth"] = {"by": "knowledge", **truth_measures(answers, known, labels, shuffles)}
     if not asks_texts:
         return figures
-    first_answers = hard_answers(opening)
+    first_answers = hard_answers(pursuit.rule, opening)
     by, table = "knowledge", known
     if reference.questions.texts:
         by = "question_reference"
@@ -89,9 +90,6 @@ def measure_meaning(
     if not np.isnan(table).all():
         measured = quality_measures(first_answers, table, labels, shuffles)
         figures["question_quality"] = {"by": by, **measured}
-    rates = pursuit.classifier.table
-    if rates is not None and not np.isnan(known).all():
-        figures["explained"] = explained_measures(first_answers, rates, known, shuffles)
     return figures
 
 
@@ -111,8 +109,13 @@ def _reference_truth(
         table = reference.knowledge.for_classes_and_texts(names, universe.texts)
     rule = rule_of_texts(model.pursuit_.rule, universe, texts, train, table)
     truth = reference.answers.for_classes_and_texts(names, texts)
-    answers, labels = rule.answers(test.embeddings).numpy(), test.labels.numpy()
+    answers, labels = claims_of_images(rule, test.embeddings), test.labels.numpy()
     return {"by": "answer_reference", **truth_measures(answers, truth, labels, shuffles)}
+
+
+def claims_of_images(rule: AnswerRule, images: Float[Tensor, "n d"]) -> Float[np.ndarray, "n k"]:
+    """Return what images answer to all queries of a rule: 1, 0, or NOT_SURE for neither."""
+    return claimed(rule, rule.answers(images)).cpu().numpy()
 
 
 def rule_of_texts(
@@ -126,7 +129,7 @@ def rule_of_texts(
 
     So models with different dictionaries are compared on the same questions.
     """
-    if isinstance(rule, MinMaxAnswers) or rule.levels == 2:  # of networks
+    if not isinstance(rule, LevelAnswers):  # of networks
         queries = universe.unit_matrix.take(universe.rows(texts))
         if isinstance(rule, MinMaxAnswers):
             return MinMaxAnswers(queries)
@@ -181,35 +184,6 @@ def quality_measures(
         **quality_of_questions(asked, reference, labels),
         **{f"shuffled_{name}": mean([each[name] for each in by_chance]) for name in by_chance[0]},
     }
-
-
-def explained_measures(
-    asked: RollOut, table: AnswerTable, known: Float[np.ndarray, "c k"], shuffles: Shuffles
-) -> dict[str, Any]:
-    """Return the explained share of the information, what it could be at most, and chance."""
-    explained, at_most = explained_shares(asked, table, known)
-    by_chance = [explained_shares(asked, table, known[names])[0] for names in shuffles]
-    return {"explained": explained, "at_most": at_most, "shuffled_explained": mean(by_chance)}
-
-
-def explained_shares(
-    asked: RollOut, table: AnswerTable, knowledge: Float[np.ndarray, "c k"]
-) -> tuple[float, float] | tuple[None, None]:
-    """Divide the explained information of all questions asked by all their information.
-
-    Returns:
-        That share, and what it is at most, whatever the answers say about the words: words that are
-        true of few classes say less about the class than an answer may. None if no answer says
-        anything about the class.
-    """
-    of_words, of_class, words = (
-        np.asarray(part)[asked.order.cpu().numpy()]
-        for part in information_of_words(table, knowledge)
-    )
-    total = of_class.sum()
-    if total <= ROUNDING * of_class.size:
-        return None, None
-    return float(of_words.sum() / total), float(np.minimum(words, of_class).sum() / total)
 
 
 def mean(values: Sequence[float | None]) -> float | None:

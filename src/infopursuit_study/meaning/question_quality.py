@@ -5,8 +5,8 @@ The table is of reference labels: (c, k), 1 where a query is true of a class, 0.
 
 A reader knows this table, and nothing of how images answer. It hears the questions and answers of
 an explanation and adds up evidence by naive Bayes: a query that is true of a class gets a yes with
-probability 0.9, one that often is 0.5, any other 0.1. "Not sure" says nothing. How often the reader
-names the right class is how far words alone lead.
+probability 0.9, one that often is 0.5, any other 0.1. An answer between yes and no says nothing. How
+often the reader names the right class is how far words alone lead.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from infopursuit.pursuit.answers.rules import NOT_SURE
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.rollout import RollOut
+from infopursuit_study.evaluation.agreement import claimed
 
 # A query fits a class from this value on.
 FITS = 0.5
@@ -57,9 +58,9 @@ def reader_accuracy(
     return float((best[np.arange(len(labels)), labels] / best.sum(axis=1)).mean())
 
 
-def hard_answers(asked: RollOut) -> RollOut:
-    """Return a roll-out whose answers are 1 for any yes, 0 for any no and 0.5 for not sure."""
-    return asked._replace(answers=((asked.answers - NOT_SURE).sign() + 1) / 2)
+def hard_answers(rule: AnswerRule, asked: RollOut) -> RollOut:
+    """Return a roll-out whose answers are what they claim (`claimed`)."""
+    return asked._replace(answers=claimed(rule, asked.answers, asked.order))
 
 
 def quality_of_questions(

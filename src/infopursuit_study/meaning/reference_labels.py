@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -14,7 +15,8 @@ from infopursuit.datasets.labelled_images import LabelledImages, image_ids
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.pipeline import paths
 from infopursuit.pursuit.answers.annotated import truth_of
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
+from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule, ThresholdAnswers
+from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge_tables import read_knowledge
@@ -51,7 +53,8 @@ def by_people(
     model: PursuitClassifier, test: LabelledImages, said: Annotations
 ) -> dict[str, Any] | None:
     """Measure answers by what people say of test images; None if that is not known."""
-    if not said.about(test.ids) or not isinstance(model.pursuit_.rule, ThresholdAnswers):
+    rule = model.pursuit_.rule
+    if not said.about(test.ids) or not isinstance(rule, LevelAnswers | ThresholdAnswers):
         return None
     pairs, same = said.agreement()
     questions = truth_by_people(
@@ -66,10 +69,10 @@ def truth_by_people(
     labels: Int[np.ndarray, " n"],
     annotations: Mapping[str, Float[np.ndarray, " n"]],
 ) -> dict[str, dict[str, Any]]:
-    """Compare answers by thresholds with those of people, question by question.
+    """Compare answers with those of people, question by question.
 
     Args:
-        pursuit: its rule has thresholds.
+        pursuit: its rule has levels or thresholds.
         images: that the model was not fitted on.
         labels: their classes.
         annotations: of texts, what people say of each image: 1 yes, 0 no, NaN nothing.
@@ -78,10 +81,9 @@ def truth_by_people(
         Of each question that people answered for some image: how many images, the right among the
         model's yes and no with how many there are, and AUROC overall and within classes.
     """
-    rule = cast(ThresholdAnswers, pursuit.rule)
-    scores = rule.scores(images.to(pursuit.device)).cpu().numpy()
-    lower = rule.thresholds.cpu().numpy()
-    upper = lower if rule.upper is None else rule.upper.cpu().numpy()
+    scores, lower, upper = (
+        each.cpu().numpy() for each in _with_cuts(pursuit.rule, images.to(pursuit.device))
+    )
     of_text = {normalize(text): values for text, values in annotations.items()}
     measured = {}
     for place, query in enumerate(pursuit.queries):
@@ -93,3 +95,11 @@ def truth_by_people(
             counts = {word: [facts.pop(f"{word}_right"), facts[word]] for word in ("yes", "no")}
             measured[query] = facts | counts
     return measured
+
+
+def _with_cuts(rule: AnswerRule, images: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return what tells images apart, where a no of each query ends, and where its yes begins."""
+    if isinstance(rule, LevelAnswers):
+        return rule.answers(images), rule.cuts[:, 0], torch.full_like(rule.level, NOT_SURE)
+    assert isinstance(rule, ThresholdAnswers)
+    return rule.scores(images), rule.thresholds, rule.thresholds

@@ -15,7 +15,7 @@ class TruthOfAnswers(NamedTuple):
 
     Attributes:
         precision_of_yes: share of the yes that are true; of texts that get a yes at all.
-        recall_of_yes: share of the images of which a text is true that say yes; "not sure" misses.
+        recall_of_yes: share of the images of which a text is true that say yes.
         right: share of the answered images whose answer is true.
         answered: share of the images that say yes or no.
         balanced: mean of the shares of right answers among answered images of which the text is

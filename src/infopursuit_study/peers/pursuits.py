@@ -13,7 +13,7 @@ lab/benchmark.md says in full what differs from the authors' code.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -29,13 +29,14 @@ from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.querier import Classifier
 from infopursuit.pursuit.rollout import images_at_once
 from infopursuit_study.peers.binary_answers import Threshold, answers_of, fit_answers
 from infopursuit_study.peers.peer import BUDGETS, Contributions, Model, TextPeer, Validation
 
 # Updates of the random and of the biased phase of `PaperNetworks`: at most, and in tuning.
 LIMIT, TUNING = (9000, 36000), (500, 400)
+# Images that are concluded of together: after all of 512 questions each takes some megabytes.
+IMAGES = 256
 # Parameters that `PaperNetworks` and `VariationalInformationPursuit` share.
 SETTINGS = (
     "queries", "dictionary", "n_queries", "learning_rate", "dictionary_learning_rate",
@@ -44,32 +45,16 @@ SETTINGS = (
 
 
 class PursuitPeer(TextPeer):
-    """Naive Bayes after t questions, each chosen by information gain.
+    """A classifier after t questions, each chosen after the answers before it.
 
-    A subclass's `_fit` sets `pursuit_`, whose classifier is a table of answers. Without a budget
-    all questions are asked.
+    A subclass's `_fit` sets `pursuit_`. Without a budget all questions are asked.
+
+    An answer's contribution is what it added to the logarithm of each class's probability when it
+    was given; it depends on the answers before it.
     """
 
     budgets: Sequence[int]
     pursuit_: Pursuit
-
-    @property
-    def table(self) -> AnswerTable:
-        """The probability of each answer in each class."""
-        table = self.pursuit_.classifier.table
-        assert table is not None
-        return table
-
-    @property
-    def classifier(self) -> Classifier:
-        """That of `pursuit_`; naive Bayes at one temperature, so that evidence adds up to scores.
-
-        The most probable class is the same.
-        """
-        classifier = self.pursuit_.classifier
-        if classifier.table is None:
-            return classifier
-        return NaiveBayes(replace(classifier.table, temperature_ratio=1.0))
 
     def for_tuning(self: Model, count: int) -> Model:
         """Return itself: more questions cost little."""
@@ -94,9 +79,8 @@ class PursuitPeer(TextPeer):
         answers = self.pursuit_.answers(self._rows(X))
         order = self.pursuit_.asked(answers, max(self.budgets_))  # questions are chosen once
         masks = {t: _mask(answers, order[:, :t]) for t in self.budgets_}
-        classifier = self.classifier
         return {
-            t: classifier(answers, mask).double().numpy()
+            t: self._concluded(answers, mask).double().numpy()
             for t, mask in [*masks.items(), (None, torch.ones_like(answers))]
         }
 
@@ -111,24 +95,35 @@ class PursuitPeer(TextPeer):
 
     @torch.no_grad()
     def _scores(self, X: Tensor) -> Tensor:
-        return self.classifier(*self._asked(X))
+        return self._concluded(*self._asked(X))
+
+    def _concluded(self, answers: Tensor, asked: Tensor) -> Tensor:
+        parts = zip(answers.split(IMAGES), asked.split(IMAGES), strict=True)
+        return torch.cat([self.pursuit_.classifier(*part) for part in parts])
 
     def _explain(self, X: Tensor) -> Contributions:
-        answers, asked = self._asked(X)
-        columns = asked.any(dim=0).nonzero().squeeze(1)
-        rows, places = asked[:, columns].nonzero(as_tuple=True)
-        table = self.table
-        values = torch.zeros(len(X), len(columns), len(self.classes_), dtype=torch.float64)
-        evidence = table.log_likelihood_of(columns[places], answers[rows, columns[places]])
-        divisor = table.divisor(asked.sum(dim=1, keepdim=True).double())
-        values[rows, places] = evidence.double() / divisor[rows]
+        longest = len(self.pursuit_.queries) if self.budget_ is None else self.budget_
+        rolled = self.pursuit_.roll_out(X, longest)
+        logged = rolled.posteriors.double().clamp_min(1e-300).log()
+        added = logged[:, 1:] - logged[:, :-1]
+        # A learned dictionary may hold a text twice: its contributions add up.
+        names = self.pursuit_.queries
+        columns = torch.tensor([names.index(name) for name in names])[rolled.order]
+        unique = columns.unique()
+        places = torch.searchsorted(unique, columns)
+        shape = len(X), len(unique)
+        values = torch.zeros(*shape, len(self.classes_), dtype=torch.float64)
+        values.scatter_add_(1, places.unsqueeze(2).expand_as(added), added)
+        used, shown = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape)
+        used.scatter_(1, places, True)
+        shown.scatter_reduce_(1, places, (rolled.answers > NOT_SURE).float(), "amax")
         return Contributions(
             self.classes_,
-            tuple(self.pursuit_.queries[column] for column in columns.tolist()),
+            tuple(names[column] for column in unique.tolist()),
             values.transpose(1, 2).numpy(),
-            (table.log_prior.double() / divisor**table.prior_exponent).numpy(),
-            asked[:, columns].bool().numpy(),
-            (asked[:, columns].bool() & (answers[:, columns] > NOT_SURE)).numpy(),
+            logged[:, 0].numpy(),
+            used.numpy(),
+            shown.bool().numpy(),
         )
 
 
@@ -166,10 +161,29 @@ class GenerativeIP(PursuitPeer):
         )
         self.budgets_ = self._possible_budgets()
 
+    def _explain(self, X: Tensor) -> Contributions:
+        """Return what each answer adds to the scores, whatever the answers before it."""
+        table, (answers, asked) = self.pursuit_.classifier.table, self._asked(X)
+        assert table is not None
+        columns = asked.any(dim=0).nonzero().squeeze(1)
+        rows, places = asked[:, columns].nonzero(as_tuple=True)
+        values = torch.zeros(len(X), len(columns), len(self.classes_), dtype=torch.float64)
+        given = answers[rows, columns[places]]
+        values[rows, places] = table.log_likelihood_of(columns[places], given).double()
+        used = asked[:, columns].bool()
+        return Contributions(
+            self.classes_,
+            tuple(self.pursuit_.queries[column] for column in columns.tolist()),
+            values.transpose(1, 2).numpy(),
+            table.log_prior.double().expand(len(X), -1).numpy(),
+            used.numpy(),
+            (used & (answers[:, columns] > NOT_SURE)).numpy(),
+        )
+
 
 @dataclass(eq=False, repr=False)
 class Ours(PursuitPeer):
-    """Naive Bayes on answers of five values, as `InformationPursuitClassifier` fits it."""
+    """Jointly normal scores, as `InformationPursuitClassifier` fits them."""
 
     learns_from_validation = True
 
@@ -183,7 +197,6 @@ class Ours(PursuitPeer):
             self.texts_,
             texts.numpy(),
             self.n_queries,
-            rates="counted",
             knowledge=self.knowledge,
             random_state=self.random_state,
         )
@@ -198,9 +211,6 @@ class PaperNetworks(PursuitPeer):
 
     Algorithm 1, as `VariationalInformationPursuit` has it. Networks are small and rates large, so
     that training ends within minutes, when held-out accuracy has stopped rising.
-
-    An answer's contribution is what it added to the logarithm of each class's probability when it
-    was given; it depends on the answers before it.
 
     Attributes:
         facts_: `updates` that were made and those `selected`.
@@ -244,28 +254,3 @@ class PaperNetworks(PursuitPeer):
             "selected": self.model_.provenance_["selected"]["updates"],
         }
         self.budgets_ = self._possible_budgets()
-
-    def _explain(self, X: Tensor) -> Contributions:
-        longest = len(self.pursuit_.queries) if self.budget_ is None else self.budget_
-        rolled = self.pursuit_.roll_out(X, longest)
-        logged = rolled.posteriors.double().clamp_min(1e-300).log()
-        added = logged[:, 1:] - logged[:, :-1]
-        # A learned dictionary may hold a text twice: its contributions add up.
-        names = self.pursuit_.queries
-        columns = torch.tensor([names.index(name) for name in names])[rolled.order]
-        unique = columns.unique()
-        places = torch.searchsorted(unique, columns)
-        shape = len(X), len(unique)
-        values = torch.zeros(*shape, len(self.classes_), dtype=torch.float64)
-        values.scatter_add_(1, places.unsqueeze(2).expand_as(added), added)
-        used, shown = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape)
-        used.scatter_(1, places, True)
-        shown.scatter_reduce_(1, places, (rolled.answers > NOT_SURE).float(), "amax")
-        return Contributions(
-            self.classes_,
-            tuple(names[column] for column in unique.tolist()),
-            values.transpose(1, 2).numpy(),
-            logged[:, 0].numpy(),
-            used.numpy(),
-            shown.bool().numpy(),
-        )

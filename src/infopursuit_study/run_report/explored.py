@@ -39,7 +39,7 @@ def best_run(
 ) -> tuple[str, PursuitClassifier]:
     """Load the run to explore: best in validation, so that the test plays no part.
 
-    Of those whose queries are texts and that are not the control, if any; naive Bayes comes first,
+    Of those whose queries are texts and that are not the control, if any; ours comes first,
     as its page computes everything itself, then networks small enough for a page. Only descriptions
     are read to rank the runs; a model is loaded when its turn comes.
     """
@@ -58,7 +58,7 @@ def best_run(
     for name in plain:
         model = load_fitted(models / name, device=device)
         part = described(model.pursuit_, Facts(name, DEFAULT_STOP))
-        if part.table is not None or part.networks is not None:
+        if part.scores is not None or part.networks is not None:
             return name, model
     return plain[0], load_fitted(models / plain[0], device=device)
 

@@ -78,7 +78,7 @@ def mean_meaning(group: Group, name: str) -> float | None:
 def sentences(figures: Mapping[str, Any]) -> list[Row]:
     """Say what is known of one run, a sentence around each number and what chance gives."""
     answered, model = figures["answered"], figures["model"]
-    unsure = f" To {of_100(1 - (answered or 0))} of 100 questions it said “not sure”."
+    unsure = f" To {of_100(1 - (answered or 0))} of 100 questions it said neither."
     values = {"unsure": "" if answered == 1 else unsure, "model": of_100(model or 0)}
     rows = []
     for words in WORDS["sentences"]:
@@ -88,7 +88,7 @@ def sentences(figures: Mapping[str, Any]) -> list[Row]:
         rows.append(
             {
                 "before": words["before"],
-                "number": of_100(value) + (" %" if words["figure"] == "explained" else ""),
+                "number": of_100(value),
                 "after": words["after"].format(**values),
                 "chance": "" if chance is None else f"By chance: {of_100(chance)}.",
             }

@@ -1,7 +1,7 @@
 """What a method is and how it is drawn: names are free, settings tell the methods apart.
 
 `settings` are those of a trained model: `method` is `variational` (the paper's networks) or
-`naive_bayes`; the others follow from it.
+`gaussian`; the others follow from it.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ CONTROL = "random_words"
 
 
 def dictionary_of(settings: Mapping[str, Any]) -> str:
-    """Return how the dictionary is learned; naive Bayes keeps it."""
+    """Return how the dictionary is learned; ours keeps it."""
     return settings.get("dictionary", "fixed")
 
 
 def answers_of(settings: Mapping[str, Any]) -> str:
-    """Return how images answer; of naive Bayes in five words."""
-    return settings.get("answers", "five_valued")
+    """Return how images answer; ours by levels."""
+    return settings.get("answers", "levels")
 
 
 def asks_texts(settings: Mapping[str, Any]) -> bool:
@@ -55,13 +55,13 @@ def has_updates(settings: Mapping[str, Any]) -> bool:
 
 
 def explains_in_words(settings: Mapping[str, Any]) -> bool:
-    """Whether every question is a text, and every answer a yes, a no or not sure."""
+    """Whether every question is a text, and every answer a word."""
     return asks_texts(settings) and answers_of(settings) != "soft"
 
 
 def stands_alone(settings: Mapping[str, Any]) -> bool:
     """Whether every answer depends on its own question and the image alone."""
-    return answers_of(settings) in ("threshold", "five_valued")
+    return answers_of(settings) in ("threshold", "levels")
 
 
 def is_paper_method(

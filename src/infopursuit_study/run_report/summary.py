@@ -35,8 +35,8 @@ def write_summary(path: Path, datasets: Sequence[DatasetResults], resamples: int
 def write_metrics(path: Path, datasets: Sequence[DatasetResults]) -> None:
     """Write the headline metrics of each method, means over seeds, and of each baseline.
 
-    Names are short, so that `dvc exp show` has columns that a terminal holds: `naive_bayes`, with
-    the initial dictionary and the data set before it (`llm-naive_bayes`) if there are several.
+    Names are short, so that `dvc exp show` has columns that a terminal holds: `gaussian`, with
+    the initial dictionary and the data set before it (`llm-gaussian`) if there are several.
     """
     metrics: dict[str, Any] = {}
     for results in datasets:

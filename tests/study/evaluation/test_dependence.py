@@ -1,7 +1,5 @@
 """Dependence of answers on other queries, against loops over single images and queries."""
 
-from dataclasses import replace
-
 import pytest
 import torch
 from torch.nn import functional
@@ -13,7 +11,7 @@ from infopursuit.pursuit.answers.rules import (
     SoftAnswers,
     ThresholdAnswers,
 )
-from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
+from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit_study.evaluation.dependence import dependence_metrics
@@ -29,6 +27,9 @@ def unit(rows: int, seed: int) -> torch.Tensor:
 def rule(kind: str, k: int = K) -> AnswerRule:
     if kind == "threshold":
         return ThresholdAnswers(unit(k, 1), torch.linspace(-0.3, 0.3, k))
+    if kind == "levels":
+        ones, level = torch.ones(k), torch.linspace(-0.3, 0.3, k)
+        return LevelAnswers(unit(k, 1), level, ones, torch.zeros(k, 2), torch.zeros(k, 9))
     return (MinMaxAnswers if kind == "minmax" else SoftAnswers)(unit(k, 1))
 
 
@@ -52,24 +53,11 @@ def images() -> LabelledImages:
     )
 
 
-def with_naive_bayes(pursuit: Pursuit) -> Pursuit:
-    """The same queries and answers, with a table in place of networks."""
-    draw = torch.Generator().manual_seed(9)
-    rates = 0.05 + 0.9 * torch.rand(len(pursuit.queries), C, generator=draw)
-    table = AnswerTable(torch.stack([(1 - rates).log(), rates.log()]), torch.zeros(C), 5.0)
-    return replace(pursuit, querier=InformationGain(table), classifier=NaiveBayes(table))
-
-
-@pytest.mark.parametrize("kind", ["minmax", "soft", "threshold"])
-@pytest.mark.parametrize("table", [False, True], ids=["networks", "naive Bayes"])
-def test_metrics_agree_with_counting_one_image_at_a_time(
-    images: LabelledImages, kind: str, table: bool
-) -> None:
+@pytest.mark.parametrize("kind", ["minmax", "soft", "threshold", "levels"])
+def test_metrics_agree_with_counting_one_image_at_a_time(images: LabelledImages, kind: str) -> None:
     """Of 16 queries 10 are asked."""
     k, asked = 16, 10
     pursuit = asking(kind, k)
-    if table:
-        pursuit = with_naive_bayes(pursuit)
     scores = pursuit.rule.scores(images.embeddings)
     order = pursuit.roll_out(images.embeddings, asked).order
     places = torch.randperm(N, generator=torch.Generator().manual_seed(0)).tolist()
@@ -90,5 +78,5 @@ def test_metrics_agree_with_counting_one_image_at_a_time(
         "predictions_changed_by_unasked": predictions / N,
         "answers_flipped_by_deletion": deletions / (N * k * (k - 1)),
     }
-    assert (answers == 0) == (kind == "threshold")
-    assert (deletions == 0) == (kind == "threshold")
+    assert (answers == 0) == (kind in ("threshold", "levels"))
+    assert (deletions == 0) == (kind in ("threshold", "levels"))

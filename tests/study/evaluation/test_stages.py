@@ -15,6 +15,7 @@ from infopursuit.core.stage import RowCounts
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline.params import Params
 from infopursuit_study.evaluation.files import read_predictions
+from infopursuit_study.meaning.measures import claims_of_images
 from tests.planted import (
     IMAGES_OF,
     KEY,
@@ -71,21 +72,16 @@ def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> 
     (of_text,) = people["questions"].values()
     assert of_text["images"] == 29, "of one image they disagree"
     model, test = load(f"artifacts/models/{RUN}"), load_images(IMAGES_OF, "test")
-    answers = model.pursuit_.answers(test.embeddings)[1:, 1]
+    claims = claims_of_images(model.pursuit_.rule, test.embeddings)[1:, 1]
     said = np.arange(1, 30) % 2
-    assert of_text["yes"] == [
-        int(((answers > 0.5).numpy() & (said == 1)).sum()),
-        int((answers > 0.5).sum()),
-    ]
-    assert of_text["no"] == [
-        int(((answers < 0.5).numpy() & (said == 0)).sum()),
-        int((answers < 0.5).sum()),
-    ]
+    for word, value in (("yes", 1), ("no", 0)):
+        given = claims == value
+        assert of_text[word] == [int((given & (said == value)).sum()), int(given.sum())]
 
 
 def test_bad_input_is_reported_by_name(params: Params) -> None:
-    with pytest.raises(InputError, match="menagerie-random-naive_bayes-0: no such folder"):
-        stage("evaluate")(params, "menagerie", "random", "naive_bayes", 0)
+    with pytest.raises(InputError, match="menagerie-random-gaussian-0: no such folder"):
+        stage("evaluate")(params, "menagerie", "random", "gaussian", 0)
     Path("odd.csv").write_text("class,x\ncat,0\ndog,0\nbus,0\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"menagerie\.question_reference: none of its texts is in"):
         stage("evaluate")(with_files(params, question_reference="odd.csv"), *KEY)

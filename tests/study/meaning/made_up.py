@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.rollout import RollOut
 
 
@@ -30,11 +29,3 @@ def drawn_table(seed: int, c: int = 5, k: int = 9) -> np.ndarray:
     """Values 0, 0.5, 1 and NaN; most are 0."""
     draw = np.random.default_rng(seed)
     return draw.choice([0, 0.5, 1, np.nan], (c, k), p=[0.5, 0.2, 0.2, 0.1]).astype(np.float32)
-
-
-def drawn_answer_table(seed: int, levels: int, c: int = 5, k: int = 9) -> AnswerTable:
-    """How classes of unequal prior answer."""
-    generator = torch.Generator().manual_seed(seed)
-    likelihood = torch.rand(levels, k, c, generator=generator) + 0.01
-    prior = torch.rand(c, generator=generator) + 0.1
-    return AnswerTable((likelihood / likelihood.sum(dim=0)).log(), (prior / prior.sum()).log())

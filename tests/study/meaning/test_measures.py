@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -11,65 +9,19 @@ import torch
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
-from infopursuit.pursuit.answers.information import information_of_words
-from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, SoftAnswers
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.meaning.measures import (
     ReferenceLabels,
-    explained_shares,
+    claims_of_images,
     measure_meaning,
     rule_of_texts,
     truth_measures,
 )
 from infopursuit_study.meaning.question_quality import hard_answers
-from tests.study.meaning.made_up import drawn_answer_table, drawn_roll_out, drawn_table
-
-VALUES = (-1.0, 0.0, 0.5, 1.0)
-
-
-def mutual_information(joint: dict[tuple[int, float], float]) -> float:
-    """Of a joint distribution, from its definition."""
-    first, second = {}, {}
-    for (a, b), share in joint.items():
-        first[a] = first.get(a, 0) + share
-        second[b] = second.get(b, 0) + share
-    return sum(s * math.log(s / (first[a] * second[b])) for (a, b), s in joint.items() if s)
-
-
-@pytest.mark.parametrize("levels", [2, 3])
-def test_as_defined(levels: int) -> None:
-    table, knowledge = drawn_answer_table(levels, levels), drawn_table(levels)
-    found = information_of_words(table, knowledge)
-    for query in range(9):
-        of_words: dict[tuple[int, float], float] = {}
-        of_class: dict[tuple[int, float], float] = {}
-        for label in range(5):
-            value = -1.0 if np.isnan(knowledge[label, query]) else float(knowledge[label, query])
-            for answer in range(levels):
-                share = float((table.log_likelihood[answer, query, label]).exp())
-                share *= float(table.log_prior[label].exp())
-                of_class[answer, label] = share
-                of_words[answer, value] = of_words.get((answer, value), 0) + share
-        assert found.of_words[query] == pytest.approx(mutual_information(of_words), abs=1e-6)
-        assert found.of_class[query] == pytest.approx(mutual_information(of_class), abs=1e-6)
-        shares = [sum(s for (_, v), s in of_words.items() if v == value) for value in VALUES]
-        entropy = -sum(share * math.log(share) for share in shares if share)
-        assert found.words[query] == pytest.approx(entropy, abs=1e-6)
-    assert (found.unexplained > -1e-9).all()
-    assert (found.of_words <= found.words + 1e-9).all()
-
-
-def test_the_share_of_the_questions_asked() -> None:
-    table, knowledge, asked = drawn_answer_table(0, 3), drawn_table(0), drawn_roll_out(0)
-    found = information_of_words(table, knowledge)
-    of_words = sum(found.of_words[query] for query in asked.order.flatten().tolist())
-    of_class = sum(found.of_class[query] for query in asked.order.flatten().tolist())
-    most = sum(min(found.words[q], found.of_class[q]) for q in asked.order.flatten().tolist())
-    expected = of_words / of_class, most / of_class
-    assert explained_shares(asked, table, knowledge) == pytest.approx(expected)
-
+from tests.study.meaning.made_up import drawn_roll_out
 
 TEXTS = [f"text {number}" for number in range(24)]
 CLASSES = tuple("abcdef")
@@ -121,8 +73,6 @@ def test_reference_labels_are_asked_and_shuffled_names_give_chance(world) -> Non
     assert (quality["by"], quality["questions"]) == ("question_reference", 10)
     assert quality["supported_yes"] > 0.85
     assert quality["reader"] > 0.8 > 2 * quality["shuffled_reader"]
-    assert found["explained"]["explained"] > 2 * found["explained"]["shuffled_explained"]
-    assert found["explained"]["explained"] <= found["explained"]["at_most"] + 1e-9
 
 
 def test_without_reference_labels_the_knowledge_table_is_taken_and_named(world) -> None:
@@ -136,7 +86,6 @@ def test_a_list_that_turns_everything_round_finds_false_answers(world) -> None:
     turned = KnowledgeTable(truth.classes, truth.texts, 1 - truth.values)
     found = measured(world, ReferenceLabels(truth, turned, NOTHING))
     assert found["truth"]["precision_of_yes"] < 0.2
-    assert found["explained"] is None
 
 
 def test_the_rule_of_other_texts_is_of_the_same_kind(world) -> None:
@@ -161,7 +110,23 @@ def test_the_rule_of_other_texts_is_of_the_same_kind(world) -> None:
 
 def test_soft_answers_count_by_their_side() -> None:
     asked = drawn_roll_out(0)._replace(answers=torch.tensor([[0.2, 0.5, 0.9, 1.0]]))
-    assert hard_answers(asked).answers.tolist() == [[0.0, 0.5, 1.0, 1.0]]
+    rule = SoftAnswers(torch.eye(9))
+    assert hard_answers(rule, asked).answers.tolist() == [[0.0, 0.5, 1.0, 1.0]]
+
+
+def test_answers_by_levels_claim_what_is_printed_of_them(world) -> None:
+    train, test, universe, _ = world
+    model = InformationPursuitClassifier(universe.texts, universe.embeddings, queries=TEXTS[:16])
+    rule = model.fit(train.embeddings, train.labels.numpy()).pursuit_.rule
+    answers, means = rule.answers(test.embeddings), {"yes": 1.0, "probably": 1.0, "no": 0.0}
+    said = [
+        [means.get(rule.word(k, a), 0.5) for k, a in enumerate(row)] for row in answers.tolist()
+    ]
+    assert {value for row in said for value in row} == {0.0, 0.5, 1.0}
+    assert claims_of_images(rule, test.embeddings).tolist() == said
+    opening = model.roll_out(test.embeddings, 10)
+    in_order = torch.tensor(said).gather(1, opening.order)
+    assert torch.equal(hard_answers(rule, opening).answers, in_order)
 
 
 def test_chance_of_truth_is_the_mean_over_the_shuffled_names() -> None:

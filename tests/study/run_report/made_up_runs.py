@@ -45,7 +45,7 @@ TEXTS = (
 )  # fmt: skip
 SKILL = {
     "fixed": 0.34, "alternating": 0.42, "joint": 0.39, "soft_answers": 0.46, "free_queries": 0.48,
-    "naive_bayes": 0.5, "threshold_fixed": 0.4,
+    "gaussian": 0.5, "threshold_fixed": 0.4,
 }  # fmt: skip
 START = {"llm": 1.0, "random": 0.75, "medoids": 0.9, "informative": 1.1, "random_words": 0.4}
 FIRST_TEN = {"pictures": 10, "questions": 97, "no_claim": 12, "claims": 85, "false": 4,
@@ -62,7 +62,6 @@ MEANING = {
         "by": "question_reference", "plausible": 0.96, "supported_yes": 0.851, "reader": 0.52,
         "shuffled_supported_yes": 0.02, "shuffled_reader": 0.011, "accuracy": 0.79,
     },
-    "explained": {"explained": 0.232, "shuffled_explained": 0.02},
     "people": {
         "pairs": 4, "same": 3,
         "questions": {
@@ -75,7 +74,7 @@ MEANING = {
         },
     },
 }  # fmt: skip
-NO_MEANING = {"truth": None, "question_quality": None, "explained": None}
+NO_MEANING = {"truth": None, "question_quality": None}
 KNOWN = {
     "answers": ANSWERS,
     "first_ten": FIRST_TEN,
@@ -90,7 +89,7 @@ METHODS = {
     "joint": {**VARIATIONAL, "dictionary": "joint"},
     "soft_answers": {**VARIATIONAL, "dictionary": "alternating", "answers": "soft"},
     "free_queries": {**VARIATIONAL, "dictionary": "alternating", "quantize_queries": False},
-    "naive_bayes": {"method": "naive_bayes", "validation_fraction": 0.1},
+    "gaussian": {"method": "gaussian", "validation_fraction": 0.1},
     "threshold_fixed": {**VARIATIONAL, "answers": "threshold"},
 }
 STOP = StoppingRule(0.85, 8)
@@ -189,7 +188,7 @@ def make_run(
         )
         selected = {"phase": phases[-1], "updates": updates[-1], "validation_auc": areas[-1]}
     else:
-        selected = {"phase": "naive_bayes", "updates": 0, "validation_auc": auc.value}
+        selected = {"phase": "gaussian", "updates": 0, "validation_auc": auc.value}
     write_model(
         artifacts / "models" / str(key),
         {

@@ -27,7 +27,7 @@ def trained(params: Params) -> Params:
     provenance(
         RUN,
         init="llm",
-        settings={"method": "naive_bayes"},
+        settings={"method": "gaussian"},
         selected={"validation_auc": 0.5},
         sources={"text 0": "dictionary/menagerie,corpus/coco", "text 1": "corpus/coco"},
     )
@@ -40,7 +40,7 @@ def trained(params: Params) -> Params:
     ]
     with truth.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("of", "query", "agreement", "answered"), *rows])
-    return edited(params, "run", inits=["llm"], methods=["naive_bayes"], seeds=[0])
+    return edited(params, "run", inits=["llm"], methods=["gaussian"], seeds=[0])
 
 
 def provenance(name: str, **known: object) -> None:
@@ -83,7 +83,7 @@ def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
 def test_the_best_in_validation_is_explored(trained: Params) -> None:
     base = (MODELS / RUN / "model.json").read_text(encoding="utf-8")
     weights = (MODELS / RUN / "weights.safetensors").read_bytes()
-    table = {"method": "naive_bayes"}
+    table = {"method": "gaussian"}
     soft = {"method": "variational", "answers": "soft"}
     others = {
         "better": ("llm", table, 0.7),

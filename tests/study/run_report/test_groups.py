@@ -41,7 +41,7 @@ def test_reference_is_the_papers_best_by_validation(every):
     candidates = [each for each in every if each.init == "llm"][:2]
     assert found in candidates
     assert found.validation_auc == max(each.validation_auc for each in candidates)
-    assert reference([each for each in every if each.method == "naive_bayes"]) is None
+    assert reference([each for each in every if each.method == "gaussian"]) is None
 
 
 def test_comparisons_pair_what_belongs_together(every):

@@ -15,7 +15,7 @@ from tests.study.run_report.made_up_runs import KNOWN, MEANING, make_dataset
 def results(tmp_path_factory) -> DatasetResults:
     folder = tmp_path_factory.mktemp("artifacts")
     return make_dataset(
-        folder, inits=("llm", "informative"), methods=("fixed", "naive_bayes"), seeds=(0, 1),
+        folder, inits=("llm", "informative"), methods=("fixed", "gaussian"), seeds=(0, 1),
         images=28, k=8, budget=6, truth=True, known=KNOWN, meaning=MEANING,
     )  # fmt: skip
 
@@ -35,8 +35,8 @@ def test_the_table_has_accuracy_questions_truth_and_baselines(results, tmp_path)
         "supported yes", "false of first ten",
     ]  # fmt: skip
     assert [row[:2] for row in rows[:4]] == [
-        ["llm", "fixed"], ["llm", "naive_bayes"], ["informative", "fixed"],
-        ["informative", "naive_bayes"],
+        ["llm", "fixed"], ["llm", "gaussian"], ["informative", "fixed"],
+        ["informative", "gaussian"],
     ]  # fmt: skip
     runs = results.runs[:2]
     stop = np.mean([run.metrics["accuracy_at_stop"] for run in runs])

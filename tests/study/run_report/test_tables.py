@@ -26,7 +26,7 @@ from tests.study.run_report.made_up_runs import (
 )
 
 
-def read(folder, methods=("fixed", "naive_bayes"), seeds=(0,), **made):
+def read(folder, methods=("fixed", "gaussian"), seeds=(0,), **made):
     made = {"images": 20, "k": 8, "budget": 6, **made}
     return make_dataset(folder, "pets", methods=methods, seeds=seeds, **made)
 
@@ -51,7 +51,7 @@ def test_results_are_means_over_seeds_with_intervals(tmp_path) -> None:
 
 
 def test_one_row_shows_dependence_exactly(tmp_path) -> None:
-    results = read(tmp_path, ("alternating", "naive_bayes"), (0, 1), images=60, k=12, budget=12)
+    results = read(tmp_path, ("alternating", "gaussian"), (0, 1), images=60, k=12, budget=12)
     groups = groups_of(results)
     learned, bayes = dependence_rows(groups)
     assert learned["tests"] == ("4.13", "8.71", "0.27")
@@ -86,7 +86,7 @@ def test_the_first_lines_say_who_is_ahead(tmp_path, at_stop, at_last, ahead, sti
 def test_the_table_of_meaning_has_every_run_and_chance(tmp_path) -> None:
     results = read(tmp_path, meaning=MEANING)
     section = meaning_section(groups_of(results), results.runs[0].meaning)
-    assert [row["method"] for row in section["rows"]] == ["fixed", "naive_bayes"]
+    assert [row["method"] for row in section["rows"]] == ["fixed", "gaussian"]
     shares = ["41.2", "90.0", "68.0", "95.4", "96.0", "85.1", "52.0", "79.0", "23.2"]
     assert section["rows"][0]["shares"] == shares
     assert dict(zip(COLUMNS, section["chance"], strict=True))["true_yes"] == "3.0"
