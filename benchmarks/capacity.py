@@ -1,4 +1,4 @@
-"""What fitting naive Bayes costs at millions of images and texts, part by part; and its growth.
+"""What a fit costs at millions of images and texts, part by part; and its growth.
 
     python -m benchmarks.capacity                        all sizes, half an hour of a core
     python -m benchmarks.capacity --sizes 100000x300000  other sizes, n x u
@@ -45,11 +45,10 @@ SIZES = (
 PARTS = (
     ("pursuit.naive_bayes.sharded_set", "KeyPass.run", "images: keys"),
     ("pursuit.naive_bayes.sharded_set", "SamplePass.run", "images: sample and moments"),
-    ("pursuit.naive_bayes.sharded_set", "AnswerPass.run", "images: answers"),
-    ("pursuit.answers.directions", "fit_score_maps", "texts: mean and scatter"),
-    ("pursuit.naive_bayes.selection", "responsive_rows", "texts: spread"),
-    ("pursuit.naive_bayes.selection", "_most_informative_alone", "texts: screening"),
-    ("pursuit.naive_bayes.selection", "chosen_columns", "selection"),
+    ("questions.texts", "fit_score_map", "texts: mean and scatter"),
+    ("questions.texts", "TextScores.levels", "texts: levels"),
+    ("questions.texts", "TextScores._ratios", "texts: ratios"),
+    ("questions.texts", "forward_selection", "selection"),
 )
 READING = "drawing or reading images"
 

@@ -58,7 +58,8 @@ class EngineStep:
     ) -> None:
         self.b = b
         made = problem(images, u, k, classes=CLASSES)
-        self.images = made.images.embeddings.to(device)
+        shard = ImageShard(made.images.embeddings, ALONE, device)
+        self.images = shard.own
         self.labels = made.images.labels.to(device)
         self.k, self.draws = k, HistoryDraws(k, max_history, b, seed=0, device=device)
         self.rows = torch.Generator().manual_seed(0)
@@ -66,7 +67,6 @@ class EngineStep:
         settings = replace(SETTINGS, max_history=max_history, hidden=hidden)
         dictionary = LearnableDictionary(made.universe.to(device), made.initial.to(device))
         dictionary = dictionary.to(device)
-        shard = ImageShard(made.images.embeddings, ALONE, device)
         self.updates = Updates(
             HistoryNetwork(k, k, hidden).to(device),
             HistoryNetwork(k, CLASSES, hidden).to(device),

@@ -47,14 +47,14 @@ PARTS = (
     ("datasets.matrix", "UnitMatrix._norms", "norms of images and texts"),
     ("datasets.matrix", "Matrix.checksums", "checksums"),
     ("pursuit.naive_bayes.training_set", "class_moments", "moments of the classes"),
-    ("pursuit.answers.directions", "fit_score_maps", "score map"),
-    ("pursuit.answers.directions", "TextDirections.fitted", "directions of texts"),
-    ("pursuit.naive_bayes.selection", "responsive_rows", "selection: texts that vary"),
-    ("pursuit.naive_bayes.selection", "_most_informative_alone", "selection: screening"),
-    ("pursuit.naive_bayes.selection", "forward_selection", "selection: forward"),
-    ("pursuit.naive_bayes.selection", "credit_of", "selection: by roll-outs"),
-    ("pursuit.naive_bayes.training_set", "InMemorySet.table", "rates of the classes"),
-    ("questions.fitting", "fit_calibration", "calibration"),
+    ("questions.texts", "fit_score_map", "score map"),
+    ("questions.texts", "TextScores.levels", "levels of a no and a yes"),
+    ("questions.texts", "TextScores._ratios", "dictionary: ratios of all texts"),
+    ("questions.texts", "forward_selection", "dictionary: forward selection"),
+    ("questions.gaussian", "fitted", "scores of the classes"),
+    ("questions.gaussian", "course", "temperature: evidence"),
+    ("questions.gaussian", "fit_temperature", "temperature: fit"),
+    ("questions.gaussian", "words_of", "how often images get a yes"),
 )
 
 

@@ -57,7 +57,7 @@ def both(device: str) -> Both:
     shard = ImageShard(made.images.embeddings, ALONE, universe.device)
     rule = answer_rule(SETTINGS, dictionary, shard, made.images.labels, universe)
     engine = Updates(querier.to(device), classifier.to(device), dictionary, rule, SETTINGS, B)
-    images = made.images.embeddings.double()
+    images = shard.own.double()
     return Both(engine, Naive(engine, universe, SETTINGS), images, made.images.labels)
 
 

@@ -151,8 +151,8 @@ def write_folder(root: Path, count: int = 8, first: int = 0) -> Path:
 
 # One run of the pipeline: a model, and all that the stages after its training read.
 
-KEY = ("menagerie", "llm", "naive_bayes", 0)
-RUN = "menagerie-llm-naive_bayes-0"
+KEY = ("menagerie", "llm", "gaussian", 0)
+RUN = "menagerie-llm-gaussian-0"
 IMAGES_OF = "artifacts/images/menagerie.parquet"
 N, K, WIDTH = 60, 12, 16
 CLASSES = ["cat", "dog", "bus"]
@@ -188,13 +188,13 @@ def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
     model = InformationPursuitClassifier(TEXTS, np.eye(K, WIDTH), queries=TEXTS)
     model = model.fit(embeddings, labels).with_class_names(CLASSES)
     settings = {
-        "method": "naive_bayes",
+        "method": "gaussian",
         "knowledge": False,
         "select_on": "held_out",
         "validation_fraction": 0.1,
     }
     model.provenance_ = RunProvenance(
-        "menagerie", "llm", "naive_bayes", 0, settings, 5, "clip", {}
+        "menagerie", "llm", "gaussian", 0, settings, 5, "clip", {}
     ).as_values()
     model.save(f"artifacts/models/{RUN}")
 
