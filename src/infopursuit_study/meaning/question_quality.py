@@ -5,8 +5,8 @@ The table is of reference labels: (c, k), 1 where a query is true of a class, 0.
 
 A reader knows this table, and nothing of how images answer. It hears the questions and answers of
 an explanation and adds up evidence by naive Bayes: a query that is true of a class gets a yes with
-probability 0.9, one that often is 0.5, any other 0.1. An answer between yes and no says nothing. How
-often the reader names the right class is how far words alone lead.
+probability 0.9, one that often is 0.5, any other 0.1. An answer between yes and no says nothing.
+How often the reader names the right class is how far words alone lead.
 """
 
 from __future__ import annotations
