@@ -24,7 +24,7 @@ from infopursuit.pursuit.gaussian.information import (
     mixture_information,
     share_of_yes,
 )
-from infopursuit.pursuit.gaussian.scores import NormalScores
+from infopursuit.pursuit.gaussian.scores import NormalScores, given_in_words
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
@@ -55,6 +55,10 @@ class GaussianClassifier:
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b c"]:
         """Return the class logits of the history that `mask` selects; the largest is 0."""
+        if bool((mask > 0).all()) and not bool(given_in_words(answers).any()):
+            return self.exact_scores.logits(
+                self.exact_scores.evidence_of_all(answers), mask.sum(dim=1)
+            )
         histories = self.incremental(len(answers))
         histories.start(answers, mask > 0)
         return histories.outputs(len(answers))
@@ -92,11 +96,8 @@ class GaussianClassifier:
 
 class _Evidence(Conditioned):
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
-        """Return logits of the classes; the largest is 0: float32 is precise there."""
-        asked = self.asked[:rows].sum(dim=1).to(self.evidence)
-        weight = self.scores.weight(asked).unsqueeze(1)
-        logits = self.scores.log_prior + weight * self.evidence[:rows]
-        return (logits - logits.amax(dim=1, keepdim=True)).float()
+        """Return the logits of the first histories."""
+        return self.scores.logits(self.evidence[:rows], self.asked[:rows].sum(dim=1))
 
 
 class GaussianQuerier:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS
@@ -28,6 +28,11 @@ TOLD = tuple(value for value in sorted(WORDS.values()) if value != NOT_SURE)
 # What belongs to a class in its first dimension, and to a question in its last.
 OF_CLASSES = ("log_prior", "means")
 OF_QUESTIONS = ("means", "word_means", "word_variances")
+
+
+def given_in_words(answers: Float[Tensor, "..."]) -> Bool[Tensor, "..."]:
+    """Return which answers people gave: no image answers exactly so."""
+    return torch.isin(answers, torch.tensor(list(WORDS.values())).to(answers))
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,13 @@ class NormalScores:
         weight, scale, growth = self.temperature
         return weight / (1 + asked / scale) ** growth
 
+    def logits(
+        self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, " b"] | Int[Tensor, " b"]
+    ) -> Float[Tensor, "b c"]:
+        """Return the class logits after `asked` questions; the largest is 0, precise in float32."""
+        logits = self.log_prior + self.weight(asked.to(evidence)).unsqueeze(1) * evidence
+        return (logits - logits.amax(dim=1, keepdim=True)).float()
+
     def evidence_of_all(self, answers: Float[Tensor, "n k"]) -> Float[Tensor, "n c"]:
         """Return the log-likelihood of the answers to all questions, up to a constant."""
         inverse = torch.linalg.inv(self.covariance)
@@ -80,7 +92,7 @@ class NormalScores:
         The noise of `not sure` is infinite.
         """
         values, noise = answers.to(self.means), torch.zeros_like(answers, dtype=self.means.dtype)
-        if not bool(torch.isin(answers, torch.tensor(list(WORDS.values())).to(answers)).any()):
+        if not bool(given_in_words(answers).any()):
             return values, noise
         for word, (mean, variance) in zip(
             TOLD, zip(self.word_means, self.word_variances, strict=True), strict=True
