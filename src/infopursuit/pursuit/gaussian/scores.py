@@ -30,7 +30,7 @@ OF_CLASSES = ("log_prior", "means")
 OF_QUESTIONS = ("means", "word_means", "word_variances")
 
 
-def given_in_words(answers: Float[Tensor, "..."]) -> Bool[Tensor, "..."]:
+def given_in_words(answers: Float[Tensor, " ..."]) -> Bool[Tensor, " ..."]:
     """Return which answers people gave: no image answers exactly so."""
     return torch.isin(answers, torch.tensor(list(WORDS.values())).to(answers))
 
