@@ -8,32 +8,26 @@ import pytest
 import torch
 from torch import Tensor
 
-from infopursuit.datasets.matrix import Matrix, UnitMatrix
+from infopursuit.datasets.matrix import Matrix
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.columns import column_values
-from infopursuit.pursuit.answers.directions import TextDirections
 from infopursuit.pursuit.answers.moments import class_moments
-from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.answers.table import count_yes
-from infopursuit.pursuit.answers.thresholds import fit_graded, fit_thresholds
-from infopursuit.pursuit.naive_bayes.fit import fit_table
-from tests.pursuit.answers.drawn import counts, drawn, unit
+from infopursuit.pursuit.gaussian.fit import ScoreMoments, level_answers, normal_scores
+from tests.pursuit.answers.drawn import counts, unit
 
 Fit = Callable[[Tensor, Tensor, Tensor | None], Iterable[Tensor]]
-TRUTH = (drawn(4, 9, seed=8) > 0).float()
 
 
-def table(images: Tensor, labels: Tensor, weights: Tensor | None) -> list[Tensor]:
-    rule = ThresholdAnswers(unit(9, 6, seed=7), 0.1 * drawn(9))
-    moments = class_moments(Matrix(images).blocks(), labels, weights)
-    fitted = fit_table(rule, Matrix(images).blocks(), labels, weights, moments)
-    return [fitted.log_likelihood, fitted.log_prior]
-
-
-def directions(images: Tensor, labels: Tensor, weights: Tensor | None) -> Iterable[Tensor]:
-    texts, within = unit(9, 6, seed=7), torch.eye(6, dtype=torch.float64)
-    fit = TextDirections(UnitMatrix(texts, "texts"), within, 8, lambda rows: TRUTH[:, rows])
-    return fit.fitted(torch.arange(9), texts, images, labels, weights)
+def scores(images: Tensor, labels: Tensor, weights: Tensor | None) -> Iterable[Tensor]:
+    moments = ScoreMoments.of(class_moments(Matrix(images).blocks(), labels, weights))
+    counted = torch.ones(len(images)).double() if weights is None else weights
+    directions, levels = unit(9, 6, seed=7), torch.tensor([-0.2, 0.1, 0.3]).repeat(9, 1)
+    rule = level_answers(directions, images @ directions.T, levels, counted)
+    found = normal_scores(moments, rule, rule.answers(images)).tensors()
+    # Words are read off a sample that nothing is weighted in.
+    of_words = {"word_means", "word_variances"}
+    return [*rule.tensors().values(), *(found[name] for name in found.keys() - of_words)]
 
 
 FITS: dict[str, Fit] = {
@@ -43,17 +37,12 @@ FITS: dict[str, Fit] = {
     "counts": lambda images, labels, weights: count_yes(
         [(slice(None), (images > 0).float())], labels, weights
     ),
-    "thresholds": lambda images, labels, weights: fit_thresholds(images, labels, weights)[:2],
-    "five-valued": lambda images, labels, weights: [
-        each for each in fit_graded(images, labels, weights) if each is not None
-    ],
     "columns": lambda images, _, weights: (
         column_values(images.double(), TableColumns.numbers_only(["x"] * images.shape[1]), weights)
         .tensors()
         .values()
     ),
-    "directions": directions,
-    "table": table,
+    "scores": scores,
 }
 
 
