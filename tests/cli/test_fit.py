@@ -187,7 +187,7 @@ def test_questions_in_ones_own_words(
         (["--first", "wheles"], "wheles"),
         (["--queries", 1, "--keep", "fur", "wood"], "2"),
         (["--knowledge", "known.csv"], "0 of 3"),
-        (["--knowledge", "wordnet"], "clip"),
+        (["--knowledge", "wordnet"], ".csv"),
         (["--classes", "red"], "red"),
         (["--out", "code.py"], "file"),
         (["--out", "code.py/model"], "file"),

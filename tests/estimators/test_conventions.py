@@ -38,7 +38,7 @@ def test_a_fit_is_repeatable_and_takes_any_kind_of_seed(world: World) -> None:
     tables = []
     for random_state in (0, 0, np.random.RandomState(3), np.random.RandomState(3), None):
         fitted = world.fitted(random_state=random_state)
-        tables.append(fitted.pursuit_.classifier.tensors()["log_likelihood"].numpy())
+        tables.append(fitted.pursuit_.classifier.scores.means.numpy())
     assert np.array_equal(tables[0], tables[1])
     assert np.array_equal(tables[2], tables[3])
     with pytest.raises(ValueError, match="cannot be used to seed"):
@@ -73,7 +73,7 @@ def test_weights_of_classes_are_those_of_their_rows(world: World) -> None:
     X, y = world.X[rows], world.y[rows]
     counts = dict(zip(*np.unique(y, return_counts=True), strict=True))
     model = clone(fresh).fit(X, y, sample_weight="balanced")
-    prior = model.pursuit_.classifier.table.log_prior.exp().numpy()
+    prior = model.pursuit_.classifier.scores.log_prior.exp().numpy()
     assert prior == pytest.approx(np.full(len(counts), 1 / len(counts)), abs=1e-6)
     given = {name: 2.0 + place for place, name in enumerate(counts)}
     model = clone(fresh).fit(X, y, sample_weight=given)

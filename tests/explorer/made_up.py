@@ -12,6 +12,7 @@ import torch
 from PIL import Image
 from torch.nn import functional
 
+from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, SoftAnswers
@@ -87,6 +88,14 @@ def networks(k: int = 9, classes: Sequence[str] = PLAIN, hard: bool = True) -> P
     queries = tuple(f"query {number}" for number in range(k))
     rule = MinMaxAnswers if hard else SoftAnswers
     return Pursuit(queries, tuple(classes), rule(unit(k, 1)), made[0], made[1])
+
+
+def with_scores() -> Pursuit:
+    """A model of jointly normal scores, fitted on random images."""
+    rows, texts = unit(900, 3), [f"text {number}" for number in range(60)]
+    labels = np.array(PLAIN)[rows.argmax(dim=1)]
+    model = InformationPursuitClassifier(texts, unit(60, 9).numpy(), 40)
+    return model.fit(rows.numpy(), labels).pursuit_
 
 
 def images(

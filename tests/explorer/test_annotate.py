@@ -20,7 +20,7 @@ from infopursuit.explorer.server import Served, server
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened, serving
-from tests.explorer.made_up import STOP, naive_bayes, unit
+from tests.explorer.made_up import STOP, naive_bayes, unit, with_scores
 
 NAMES = ["cat/a.png", "cat/b.png", "dog/c.png"]
 CELLS = [Cell(2, 0), Cell(0, 4), Cell(1, 4)]
@@ -50,11 +50,12 @@ def rows(path: Path) -> list[list[str]]:
 
 
 def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
-    pursuit, images, stop = naive_bayes(levels=5), unit(40, 11), StoppingRule(0.9, 5)
+    with pytest.raises(InputError, match="steps"):
+        worth_answering(naive_bayes(), unit(2, 11), STOP)
+    pursuit, images, stop = with_scores(), unit(40, 11), StoppingRule(0.9, 5)
     cells = worth_answering(pursuit, images, stop, unsure=True)
     assert len(set(cells)) == len(cells)
-    scores, upper = pursuit.rule.scores(images), pursuit.rule.upper
-    assert upper is not None
+    answers = pursuit.answers(images)
     worth = {}
     for row in range(len(images)):  # one by one
         rolled = roll_out(
@@ -62,11 +63,8 @@ def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
         )
         for step in range(int(stop.steps(rolled.posteriors)[0])):
             query = int(rolled.order[0, step])
-            score, low, high = (
-                float(each)
-                for each in (scores[row, query], pursuit.rule.thresholds[query], upper[query])
-            )
-            away = max(low - score, score - high, 0) / float(scores[:, query].std(correction=0))
+            deviation = answers[:, query].std(correction=0)
+            away = float((answers[row, query] - 0.5).abs() / deviation)
             gain = float(rolled.values[0, step, 0])
             worth[Cell(row, query)] = gain, gain * 2.718281828**-away
     gains, worth = ({c: v[part] for c, v in worth.items() if v[0] > 0} for part in (0, 1))

@@ -13,7 +13,7 @@ from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from tests.estimators.conftest import World
 from tests.estimators.conftest import model as model
 from tests.estimators.conftest import world as world
-from tests.explorer.made_up import HOSTILE, payload_of, read_levels
+from tests.explorer.made_up import HOSTILE, payload_of, read_floats
 from tests.explorer.test_page import Elements
 
 
@@ -37,7 +37,7 @@ def test_images_and_labels_are_those_given_and_those_fitted_on_are_counted(
 ) -> None:
     rows, labels = np.concatenate([world.X[:7], world.unseen]), [*world.y[:7], *world.unseen_y]
     model.save(tmp_path / "model")
-    answers, count = model.answer(rows), model.pursuit_.rule.levels
+    answers = model.answer(rows)
     for fitted in (model, infopursuit.load(tmp_path / "model"), load_fitted(tmp_path / "model")):
         found = payload_of(fitted.explore(rows, labels, train=(world.X[:30], world.y[:30])).html)
         images = found.images
@@ -46,8 +46,7 @@ def test_images_and_labels_are_those_given_and_those_fitted_on_are_counted(
         row = int(each.id.removeprefix("image "))
         assert each.label is not None
         assert found.model.classes[each.label] == labels[row]
-        levels = read_levels(each.answers, 6, count)[0].astype(int)
-        assert (levels / (count - 1)).tolist() == answers[row].tolist()
+        assert read_floats(each.answers, 6).tolist() == answers[row].tolist()
     unlabelled = payload_of(model.explore(world.unseen[:3]).html)
     assert [each.label for each in unlabelled.images.test] == [None] * 3
     assert payload_of(model.explore().html).images.test == []

@@ -26,7 +26,7 @@ from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.sentences import SENTENCES
 from infopursuit.pursuit.stopping import StoppingRule
 from tests.explorer.conftest import Opened
-from tests.explorer.made_up import naive_bayes, networks, unit
+from tests.explorer.made_up import naive_bayes, networks, unit, with_scores
 
 pytestmark = pytest.mark.slow  # minutes in a browser
 
@@ -216,11 +216,7 @@ def subclasses_case() -> Case:
 
 def scores_case(stop: StoppingRule = STOP) -> Case:
     """Jointly normal scores, in whose answers are words of people, too."""
-    rows = unit(900, 3)
-    labels = np.array(CLASSES)[rows[:, : len(CLASSES)].argmax(dim=1)]
-    texts = [f"text {number}" for number in range(60)]
-    model = InformationPursuitClassifier(texts, unit(60, 9).numpy(), 40, pursuit="gaussian")
-    return model.fit(rows.numpy(), labels).pursuit_, 200, stop, 1e-6
+    return with_scores(), 200, stop, 1e-6
 
 
 CASES: dict[str, Callable[[], Case]] = {

@@ -81,14 +81,13 @@ class GaussianPursuit(PursuitMethod):
             weights = (weights * len(kept) / weights.sum()).float()
             conformity = GaussianConformity(scores, rule.answers(kept.rows.tensor()), weights)
         queries, names = texts.texts.named(rows), tuple(map(str, classes))
-        first = None if constraints.first is None else queries.index(constraints.first)
         pursuit = Pursuit(
             tuple(queries),
             names,
             rule,
             GaussianQuerier(scores),
             GaussianClassifier(scores),
-            first,
+            texts.place(rows, constraints.first),
             conformity,
             labels=other_labels(classes),
             wording=source.wording(queries, names),

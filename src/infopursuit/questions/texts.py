@@ -160,7 +160,7 @@ class TextSource(QuestionSource):
         rows = scores.rows(constraints)
         rule = scores.rule(rows, scores.levels(seed), data.sample(LEVELLED, seed))
         queries, told = self.texts.named(rows), scores.known
-        first = None if constraints.first is None else queries.index(constraints.first)
+        first = scores.place(rows, constraints.first)
         return Questions(queries, rule, first, knowledge=None if told is None else told.table)
 
     def wording(self, queries: Sequence[str], class_names: Sequence[str]) -> tuple[str, ...]:
@@ -261,6 +261,12 @@ class TextScores:
         own = own if images.weights is None else images.weights
         totals = torch.bincount(images.labels, own, minlength=len(self.data.classes))
         return own * (self.moments.prior / totals)[images.labels]
+
+    def place(self, rows: Int[Tensor, " k"], text: str | None) -> int | None:
+        """Return which of some texts the given one is."""
+        if text is None:
+            return None
+        return int((rows == self.texts.rows([text])).nonzero()[0])
 
     def rows(self, constraints: QuestionConstraints) -> Int[Tensor, " k"]:
         """Return the rows of the questions given, or of the most telling and those to keep."""
