@@ -87,7 +87,7 @@ def test_answers_are_numbers_above_and_below_the_level(world: World) -> None:
     assert ((answers > 0) & (answers < 1)).all()
     column = model.queries_.index("four legs")
     horse, parrot = (answers[world.unseen_y == name, column] for name in ("horse", "parrot"))
-    assert (horse > 0.5).mean() > 0.5 > 0.05 > (parrot > 0.5).mean()
+    assert (horse > 0.5).mean() > 0.5 > 0.1 > (parrot > 0.5).mean()
 
 
 def test_questions_of_a_class(model) -> None:

@@ -24,7 +24,6 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.persistence import DESCRIPTION, WEIGHTS
-from infopursuit.pursuit.naive_bayes import subclasses
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import World
@@ -40,16 +39,12 @@ def contents(folder: Path) -> dict[str, bytes]:
     "settings",
     [
         {},
-        {"rates": "subclasses"},
         {"first_query": "nothing 1", "stop": StoppingRule(0.7, 4, None, 2)},
         {"ban": ["legs"], "random_state": np.int64(3)},
     ],
-    ids=["five_valued", "subclasses", "first query and stop", "ban"],
+    ids=["plain", "first query and stop", "ban"],
 )
-def test_a_model_comes_back_the_same(
-    world: World, tmp_path: Path, settings: dict, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(subclasses, "UPDATES", (20, 10))
+def test_a_model_comes_back_the_same(world: World, tmp_path: Path, settings: dict) -> None:
     model = world.fitted(**settings)
     model.save(tmp_path / "a")
     again = infopursuit.load(tmp_path / "a", device="cpu")
@@ -252,10 +247,10 @@ def huge(name: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("spoil", "word"),
     [
-        (edited(format=5), "format 5"),
-        (edited(format="5"), "'5'"),
-        (edited(format=7, requires="infopursuit>=0.7"), "'infopursuit>=0.7'"),
-        (edited(format=7, requires="infopursuit>=1' evil; rm -r '"), "install --upgrade infopurs"),
+        (edited(format=6), "format 6"),
+        (edited(format="6"), "'6'"),
+        (edited(format=8, requires="infopursuit>=0.7"), "'infopursuit>=0.7'"),
+        (edited(format=8, requires="infopursuit>=1' evil; rm -r '"), "install --upgrade infopurs"),
         (edited(width=10**9), "rule.directions"),
         (edited(width=10**30), "width"),
         (edited(queries="abcd"), "queries"),
@@ -265,10 +260,11 @@ def huge(name: str) -> Callable[[Path], None]:
         (edited(settings=[1]), "settings"),
         (huge(DESCRIPTION), "200,000 MB"),
         (huge(WEIGHTS), "200,000 MB"),
-        (weighed("classifier.log_likelihood", first_is(np.nan)), "NaN"),
+        (weighed("classifier.means", first_is(np.nan)), "NaN"),
         (weighed("classifier.log_prior", lambda rows: rows[:-1]), "shape"),
-        (weighed("classifier.temperature_ratio", np.zeros_like), "temperature_ratio"),
-        (weighed("conformity.log_likelihood", first_is(np.nan)), "NaN"),
+        (weighed("classifier.word_variances", first_is(-1)), "word_variances"),
+        (weighed("rule.scale", np.zeros_like), "scale"),
+        (weighed("conformity.covariance", first_is(np.nan)), "NaN"),
         (weighed("conformity.held_out", first_is(200)), "expected 0 to"),
         (weighed("other.numbers", lambda _: np.ones(1)), "tensor other.numbers"),
     ],

@@ -15,7 +15,7 @@ from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, RULES
 
 # The format that is saved, and the first version of infopursuit that reads it.
-FORMAT, REQUIRES = 6, "infopursuit>=0.1.0"
+FORMAT, REQUIRES = 7, "infopursuit>=0.1.0"
 
 Count = Annotated[int, Field(ge=0)]
 
