@@ -164,16 +164,15 @@ def test_equal_pictures_under_two_names_are_told(photos: Path, tiny_clip: Path) 
 
 def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) -> None:
     model = infopursuit.fit(photos, None, PHOTO_TEXTS, clip=tiny_clip)
-    files = [picture("green", 90), picture("red", 91)]
+    files = [picture(color, 90) for color in ("green", "red", "blue")]
     maps = model.where(files, list(model.queries_))
-    assert maps.shape == (2, len(model.queries_), 4, 4)
+    assert maps.shape == (3, len(model.queries_), 4, 4)
     np.testing.assert_allclose(model.where(files, model.queries_[1]), maps[:, 1], atol=1e-6)
     plain, located = model.explain(files), model.explain(files, where=True)
     for row, (before, after) in enumerate(zip(plain, located, strict=True)):
         assert str(before) == str(after)
         assert (before.picture, before.answers) == (None, after.answers)
         assert type(after).from_dict(json.loads(json.dumps(after.to_dict()))) == after
-        assert any(step.yes for step in after.steps)
         for step in after.steps:
             assert (step.where is not None) == step.yes
             if step.where is not None:
@@ -182,6 +181,7 @@ def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) ->
         assert after._repr_html_().count("<img") == sum(step.yes for step in after.steps)
         assert "<img" not in before._repr_html_()
         assert after.plot().get_figwidth() > before.plot().get_figwidth()
+    assert any(step.yes for each in located for step in each.steps)
     corrected = model.explain(files, overrides=dict.fromkeys(model.queries_, "yes"), where=True)
     assert all(step.where is None for step in corrected[0].steps)
     shown = payload_of(model.explore(model._rows(files).tensor(), pictures=files).html)

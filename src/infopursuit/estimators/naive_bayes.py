@@ -123,8 +123,8 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         Of images in shards one shard is in memory at a time, read in two passes: for checksums; and
         for samples and moments. Of each class at most 1,024 images are held out. What words mean is
         read off 4,096 images, of each class as many as of any other: those whose checksums come
-        first. The model has the same bytes wherever the shards are read, and is that of rows in
-        memory up to the rounding of sums, if there are no more images than these.
+        first; the level is read off 512. The model has the same bytes wherever the shards are read,
+        and is that of rows in memory up to the rounding of sums, if there are no more than 512.
 
         Args:
             X: (n, d) unit-norm embeddings of images, of any float type, perhaps mapped from

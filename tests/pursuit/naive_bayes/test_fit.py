@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from infopursuit.datasets.matrix import Matrix
-from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.rules import (
     AnswerRule,
     MinMaxAnswers,
@@ -77,26 +76,6 @@ def test_rates_are_counted_in_any_blocks(name: str, weighted: bool) -> None:
     given = weights if weighted else None
     for size in (N, 7):
         close(fit_table(RULES[name], Matrix(shown).blocks(size), labels, given), expected, prior)
-
-
-def test_with_moments_a_threshold_rule_draws_rates_towards_a_gaussian() -> None:
-    shown, labels = images()
-    rule, weights = RULES["threshold"], drawn(N, seed=3).abs().double() + 0.1
-    assert isinstance(rule, ThresholdAnswers)
-    moments = class_moments(Matrix(shown).blocks(), labels, weights)
-    found = fit_table(rule, Matrix(shown).blocks(), labels, weights, moments)
-    scores, answers = shown.double() @ rule.directions.double().T, rule.answers(shown)
-    spreads = moments.predictive_spread(rule.directions)
-    for label in range(C):
-        members = labels == label
-        share = weights[members] / weights[members].sum()
-        mean = (share.unsqueeze(1) * scores[members]).sum(dim=0)
-        smooth = torch.special.ndtr((mean - rule.thresholds) / spreads[label])
-        yes = (weights[members].unsqueeze(1) * answers[members]).sum(dim=0)
-        frequency = (yes + 2 * smooth) / (weights[members].sum() + 2)
-        expected = ((frequency.clamp(LEAST, MOST) + smooth) / 2).clamp(LEAST, MOST)
-        rates = found.log_likelihood[1, :, label].exp().double()
-        torch.testing.assert_close(rates, expected, atol=1e-5, rtol=1e-4)
 
 
 def loss_slowly(

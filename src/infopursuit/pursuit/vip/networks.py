@@ -28,6 +28,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
@@ -56,6 +57,7 @@ class HistoryNetwork(nn.Module):
     """
 
     kind: ClassVar[str] = "networks"
+    conformity: ClassVar[type[Conformity]] = Conformity
     criterion: Criterion = "querier probability"
     rounding = 0.0
     repeats: ClassVar[bool] = True
