@@ -27,7 +27,6 @@ ENDING = re.compile(
     r"the last (\d+) of (\d+) questions did not change the class|after (\d+) questions none is left"
     r"|(\d+) questions did not change the class))\."
 )
-NOTE = re.compile(r"  (.*) Not sure in ([<>]? ?\d+) % of (.*), in ([<>]? ?\d+) % of (.*)\.")
 
 
 class Chain(NamedTuple):
@@ -62,6 +61,10 @@ class Chain(NamedTuple):
         else:
             assert int(tied[1]) <= len(names)
 
+    def said(self, step: int) -> str:
+        answer = float(self.answers[step])
+        return self.model.pursuit_.word(int(self.order[step]), answer) or in_words(answer)
+
     def needed(self, t: int) -> float:
         assert RULE.probability is not None
         before, leader = self.posteriors[0], self.posteriors[t].argmax()
@@ -79,7 +82,6 @@ def check(chain: Chain, explanation: Explanation) -> Counter[str]:
     _, before, *lines = str(explanation).splitlines()
     chain.believes(before.strip().removeprefix("before any question").strip(), 0)
     found: Counter[str] = Counter()
-    shown: dict[str, int] = {}
     t = 0
     while (match := LINE.fullmatch(lines[0])) is not None:
         first, last, asked, rest = match.groups()
@@ -91,8 +93,7 @@ def check(chain: Chain, explanation: Explanation) -> Counter[str]:
             query = int(chain.order[steps[0]])
             question, said = re.split(" {2,}", asked)
             assert question == chain.model.pursuit_.question(query)
-            assert said == in_words(float(chain.answers[steps[0]]))
-            shown[question] = steps[0]
+            assert said == chain.said(steps[0])
         else:
             holds_of_group(chain, steps, group)
         chain.believes(rest, t)
@@ -101,9 +102,7 @@ def check(chain: Chain, explanation: Explanation) -> Counter[str]:
     assert found["alone"], "something is shown"
     ends(chain, t, lines.pop(0), found)
     assert repr(explanation).removesuffix(">").split(": ", 1)[1] in str(explanation)
-    for line in lines:
-        explains_not_sure(chain, shown, line)
-        found["note"] += 1
+    assert all(line.startswith("  It looks like none of the classes: ") for line in lines)
     return found
 
 
@@ -118,7 +117,7 @@ def holds_of_group(chain: Chain, steps: range, group: re.Match[str]) -> None:
     assert np.ptp(course, axis=0).max() < LITTLE + CLOSE
     leader = course[0].argmax()
     assert (course[:, leader] >= course.max(axis=1) - CLOSE).all()
-    said = Counter(in_words(float(chain.answers[step])) for step in steps)
+    said = Counter(map(chain.said, steps))
     assert words == ", ".join(f"{times} {word}" for word, times in said.most_common())
 
 
@@ -149,25 +148,6 @@ def ends(chain: Chain, t: int, line: str, found: Counter[str]) -> None:
         found["not certain"] += 1
 
 
-def explains_not_sure(chain: Chain, shown: dict[str, int], line: str) -> None:
-    """Check a note: of a question that is shown, with the model's rates, and no contradiction."""
-    if line.startswith("  It looks like none of the classes: "):
-        return
-    match = NOTE.fullmatch(line)
-    assert match is not None, line
-    question, of_leader, leader, of_rival, other = match.groups()
-    step = shown[question]
-    table = chain.model.pursuit_.classifier.exact  # type: ignore[union-attr]
-    assert chain.answers[step] == 0.5
-    rates = table.log_likelihood[table.levels // 2, int(chain.order[step])].exp().numpy()
-    places = [int(np.flatnonzero(chain.model.classes_ == name)[0]) for name in (leader, other)]
-    for said, place in zip((of_leader, of_rival), places, strict=True):
-        chain.states(said, rates[place])
-    before, after = chain.posteriors[step : step + 2][:, places]
-    assert after[0] >= chain.posteriors[step + 1].max() - CLOSE
-    assert (rates[places[0]] > rates[places[1]]) == (after[0] * before[1] > after[1] * before[0])
-
-
 def check_all(model: InformationPursuitClassifier, X: np.ndarray) -> Counter[str]:
     explained = model.explain(X)
     rolled = model.roll_out(X, max(len(each.steps) for each in explained))
@@ -189,7 +169,7 @@ def test_of_a_small_world_no_line_is_untrue() -> None:
     names = np.array([f"kind {number}" for number in range(12)])
     model = InformationPursuitClassifier(texts, T, n_queries=60).fit(X[::2], names[y[::2]])
     found = check_all(model, X[1::2])
-    for kind in ("group", "alone", "certain", "not certain", "note"):
+    for kind in ("group", "alone", "certain", "not certain"):
         assert found[kind] >= 10, (kind, found)
 
 

@@ -158,7 +158,7 @@ def test_estimators_and_params_take_the_same_words() -> None:
             assert build_method({"method": kind}, {}, "methods.m").kind == kind
             model.check_before_fit([0, 1])
     for rates in (*get_args(Rates), "other"):
-        table = InformationPursuitClassifier(rates=rates)
+        table = InformationPursuitClassifier(["red"], pursuit="naive_bayes", rates=rates)
         if rates == "other":
             with pytest.raises(InputError, match="other"):
                 table.check_before_fit([0, 1])
