@@ -310,11 +310,11 @@ def test_a_changed_answer_acts_like_an_override_in_python(
     answers = pursuit.answers(unit(60, 5))
     page = open_page(document(pursuit, answers))
     plans = page.evaluate(PLANS, {"given": [*given.items()]})
+    images = [f"image {row}" for row in range(60)]
+    explained = pursuit.explain(answers, STOP, images, overrides=given)
     for query, answer in given.items():
         answers[:, query] = answer
     assert_agree(plans, pursuit, answers, STOP, 1e-6)
-    images = [f"image {row}" for row in range(60)]
-    explained = pursuit.explain(answers, STOP, images, overridden=[*given])
     for plan, explanation in zip(plans, explained, strict=True):
         expected = [(pursuit.number(each.query), each.posterior) for each in explanation.not_asked]
         assert [query for query, _ in plan["notAsked"]] == [query for query, _ in expected]

@@ -50,10 +50,10 @@ def test_explanations_hold_what_the_loop_says(pursuit: Pursuit, answers: torch.T
 def test_answers_of_a_person_that_no_question_asked_for_are_listed(
     pursuit: Pursuit, answers: torch.Tensor
 ) -> None:
-    answers = answers.clone()
-    answers[:, [2, 5]] = 1.0
+    overrides, given = {5: 1.0, 2: 1.0}, answers.clone()
+    given[:, [2, 5]] = 1.0
     for stop, asked in ((StoppingRule(None, 3), 3), (StoppingRule(None, 0), 0)):
-        for row, found in enumerate(pursuit.explain(answers, stop, IDS, overridden=[5, 2])):
+        for row, found in enumerate(pursuit.explain(answers, stop, IDS, overrides=overrides)):
             numbers = [QUERIES.index(query) for query in found.questions]
             left = [query for query in (5, 2) if query not in numbers]
             assert [step.query for step in found.not_asked] == [QUERIES[query] for query in left]
@@ -62,7 +62,7 @@ def test_answers_of_a_person_that_no_question_asked_for_are_listed(
             for query, step in zip(left, found.not_asked, strict=True):
                 mask = torch.zeros(1, K)
                 mask[0, [*numbers, query]] = 1
-                expected = pursuit.classifier(answers[row : row + 1], mask).softmax(dim=1)[0]
+                expected = pursuit.classifier(given[row : row + 1], mask).softmax(dim=1)[0]
                 assert step.posterior == pytest.approx(expected.tolist(), abs=1e-5)
 
 

@@ -164,7 +164,7 @@ class PursuitClassifier:
             explained = self.explain(rows, stop, overrides, names)
             return located(self, explained, maps, X)
         answers, shown, replaced = self._given(X, overrides, names)
-        return self.pursuit_.explain(answers, self._rule(stop), shown, overridden=replaced)
+        return self.pursuit_.explain(answers, self._rule(stop), shown, overrides=replaced)
 
     def where(self, X: Any, question: str | Sequence[str]) -> np.ndarray:
         """Map where in each picture something speaks for a question; (n, h, w) float32.
@@ -494,8 +494,8 @@ class PursuitClassifier:
 
     def _given(
         self, X: Any, overrides: Mapping[str, str | float] | None, names: Sequence[str] | None
-    ) -> tuple[Tensor, list[str], list[int]]:
-        """Return answers (n, k) with the overrides in them, names, and the overridden queries."""
+    ) -> tuple[Tensor, list[str], dict[int, float]]:
+        """Return answers (n, k), names, and the answers that replace them, by query."""
         answers = self._answers(X)
         noun = self.pursuit_.noun
         shown = names_of(X, len(answers), noun) if names is None else list(names)
@@ -512,8 +512,7 @@ class PursuitClassifier:
                 raise InputError(f"overrides: {question!r} is known; expected another question")
             if replaced.setdefault(query, value) != value:
                 raise InputError(f"overrides: {question!r} is there twice, with two answers")
-            answers[:, query] = value
-        return answers, shown, list(replaced)
+        return answers, shown, replaced
 
     def _answer_blocks(self, X: Any) -> Iterator[Tensor]:
         """Yield the answers of all rows, a block of rows at a time: X may be mapped from disk."""

@@ -228,17 +228,21 @@ class Pursuit:
         stop: StoppingRule,
         images: Sequence[str],
         true_classes: Sequence[str | None] | None = None,
-        overridden: Sequence[int] = (),
+        overrides: Mapping[int, float] | None = None,
     ) -> list[Explanation]:
         """Return the explanation of each image, up to where the stopping rule ends its questions.
 
         Args:
-            answers: of n images to all k queries.
+            answers: of n images to all k queries; these say whether an image is unusual.
             stop: when to ask no more.
             images: n ids or paths.
             true_classes: n class names, None if unknown.
-            overridden: queries whose answers a person gave.
+            overrides: answers that a person gave, by query.
         """
+        own, overridden = answers, list(overrides or ())
+        answers = answers.clone()
+        for query, answer in (overrides or {}).items():
+            answers[:, query] = answer
         stop, (answers, _) = stop.checked(), self.evidence(answers)
         budget = stop.budget(len(self.queries))
         rolled = self.rolled(answers, budget, RUNNERS_UP + 1)
@@ -251,7 +255,7 @@ class Pursuit:
             for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
         ]
         entropies = posterior_entropy(rolled.posteriors.double()).tolist()
-        p_values = None if self.conformity is None else self.conformity.p_values(answers).tolist()
+        p_values = None if self.conformity is None else self.conformity.p_values(own).tolist()
         spent = self.spent(rolled.order)
         not_asked = self._not_asked(rolled.order, counts, answers, overridden)
         return [
