@@ -413,3 +413,20 @@ def test_the_page_says_what_questions_cost(open_page: Opened) -> None:
             f"It costs {then - now:g}. Spent so far: {now:g}."
         )
         page.get_by_role("button", name="yes", exact=True).click()
+
+
+def test_answers_are_grouped_as_in_python(open_page: Opened) -> None:
+    """Each row of a chain is one answer, or a group that says how many it holds."""
+    pursuit, stop = naive_bayes(48, CLASSES), StoppingRule(max_queries=48)
+    answers = pursuit.answers(unit(8, 5))
+    images = [f"image {row}" for row in range(4)]
+    for image, explained in zip(images, pursuit.explain(answers[:4], stop, images), strict=True):
+        page = open_page(document(pursuit, answers, stop), hash=f"view=image&image={image}")
+        rows = page.locator(".steps > li")
+        runs = explained.grouped()
+        assert max(map(len, runs)) > 1 == len(runs[-1])
+        expect(rows).to_have_count(len(runs))
+        for row, run in zip(rows.all(), runs, strict=True):
+            one = explained.steps[run[0]].question
+            many = f"{len(run)} answers moved no class by more than"
+            expect(row).to_contain_text(many if len(run) > 1 else one)

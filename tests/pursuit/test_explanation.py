@@ -128,14 +128,21 @@ def two(*beliefs: float, prior: float = 0.3) -> Explanation:
 @pytest.mark.parametrize(
     ("explanation", "runs"),
     [
-        # In sum, not only one by one.
-        (two(0.7, 0.74, 0.78, 0.82, 0.86), [[0], [1, 2], [3, 4]]),
+        # In sum, not only one by one: the answer in the middle of equals has a line.
+        (two(0.7, 0.74, 0.78, 0.82, 0.86, 0.9, 0.94), [[0], [1, 2], [3], [4, 5], [6]]),
         # There and back: the band counts, not the ends.
-        (two(0.7, 0.78, 0.71, 0.65, 0.7), [[0], [1, 2], [3, 4]]),
+        (two(0.7, 0.75, 0.78, 0.71, 0.68, 0.65, 0.7), [[0], [1, 2], [3], [4, 5], [6]]),
+        # What moved most has a line, until no stretch moves by much.
+        (
+            two(0.6, 0.62, 0.7, 0.71, 0.72, 0.8, 0.83, 0.84, 0.93, 0.94, 0.95, 0.96),
+            [[0], [1], [2], [3, 4], [5], [6, 7], [8], [9, 10], [11]],
+        ),
+        # The answer that made the model sure is no part of a group.
+        (two(0.9, 0.91, 0.92, 0.95), [[0], [1, 2], [3]]),
         # Another class leads, by however little.
-        (two(0.9, 0.49, 0.51, 0.52, 0.53), [[0], [1], [2], [3, 4]]),
+        (two(0.9, 0.49, 0.51, 0.52, 0.53, 0.53), [[0], [1], [2], [3, 4], [5]]),
         # From a tie to a class.
-        (two(0.9, 0.5, 0.51, 0.52, 0.53), [[0], [1], [2], [3, 4]]),
+        (two(0.9, 0.5, 0.51, 0.52, 0.53, 0.53), [[0], [1], [2], [3, 4], [5]]),
         # The class predicted in the end stays, others do not.
         (
             replace(

@@ -36,7 +36,7 @@ IMAGE = "image"
 # Answers in a row are read as one line if they leave each class in a band narrower than this, and
 # the most probable class as it was (docs/method/index.md, "Groups").
 LITTLE = 1 / 10
-# If that is so of all answers, this many that moved a class most have a line each.
+# If that is so of all answers before the last, this many that moved a class most have a line each.
 MOVERS = 3
 # A tie of more classes is given by their number.
 NAMED = 3
@@ -247,31 +247,34 @@ class Explanation:
         """Return the steps as they are read, by number from 0.
 
         Each is alone, or in a group: there no class moved much, and the same one led throughout.
-        Never is everything grouped.
+        Between two groups is a line, and the answer that ended the questions has one.
         """
-        runs = self._runs(())
-        if not any(len(run) == 1 for run in runs):
-            most = sorted(range(len(self.steps)), key=lambda number: -self.moved([number]))[:MOVERS]
-            runs = self._runs(most)
+        sizes = [self.moved([number]) for number in range(len(self.steps))]
+        runs = self._runs(sizes, ())
+        if not any(len(run) == 1 for run in runs[:-1]):
+            runs = self._runs(sizes, sorted(range(len(sizes)), key=lambda n: -sizes[n])[:MOVERS])
         return runs
 
-    def _runs(self, alone: Collection[int]) -> list[list[int]]:
+    def _runs(self, sizes: Sequence[float], alone: Collection[int]) -> list[list[int]]:
         runs: list[list[int]] = []
-        before, joins = self.prior, False
-        low = high = before
+        before, start = self.prior, 0
         for number, step in enumerate(self.steps):
-            after = step.posterior
-            step_low, step_high = list(map(min, before, after)), list(map(max, before, after))
-            small = number not in alone and step.marked == step.said
-            small &= _leading(before) == _leading(after) and _widest(step_low, step_high) < LITTLE
-            low, high = list(map(min, low, after)), list(map(max, high, after))
-            if small and joins and _widest(low, high) < LITTLE:
-                runs[-1].append(number)
-            else:
-                runs.append([number])
-                low, high = step_low, step_high
-            before, joins = after, small
+            small = sizes[number] < LITTLE and _leading(before) == _leading(step.posterior)
+            last = number == len(sizes) - 1
+            if not small or step.overridden or last or number in alone:
+                runs += [*self._divided(range(start, number), sizes), [number]]
+                start = number + 1
+            before = step.posterior
         return runs
+
+    def _divided(self, run: range, sizes: Sequence[float]) -> list[list[int]]:
+        """Take the answer that moved most (of equals the middle one) out of what moved much."""
+        if len(run) < 2 or self.moved(run) < LITTLE:
+            return [[*run]] if run else []
+        middle = run[0] + run[-1]
+        most = max(run, key=lambda number: (sizes[number], -abs(2 * number - middle)))
+        before, after = range(run[0], most), range(most + 1, run[-1] + 1)
+        return [*self._divided(before, sizes), [most], *self._divided(after, sizes)]
 
     def moved(self, run: Sequence[int]) -> float:
         """Return the widest band in which steps in a row moved a class, from before them on."""
@@ -382,10 +385,6 @@ def _first(posterior: Sequence[float]) -> int:
 def _leading(posterior: Sequence[float]) -> list[int]:
     highest = max(posterior)
     return [place for place, each in enumerate(posterior) if each == highest]
-
-
-def _widest(low: Sequence[float], high: Sequence[float]) -> float:
-    return round(max(map(sub, high, low)), DIGITS)
 
 
 def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, float]:

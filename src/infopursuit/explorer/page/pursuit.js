@@ -461,36 +461,41 @@ export function moved({ prior, steps }, run) {
  * @returns {number[][]}
  */
 export function grouped(course) {
-  const runs = runsOf(course, new Set());
-  if (runs.some((run) => run.length === 1)) return runs;
   const sizes = course.steps.map((_, place) => moved(course, [place]));
+  const runs = runsOf(course, sizes, new Set());
+  if (runs.slice(0, -1).some((run) => run.length === 1)) return runs;
   const most = [...sizes.keys()].sort((a, b) => sizes[b] - sizes[a]).slice(0, MOVERS);
-  return runsOf(course, new Set(most));
+  return runsOf(course, sizes, new Set(most));
 }
 
-/** @param {Plan} plan @param {ReadonlySet<number>} alone @returns {number[][]} */
-function runsOf({ prior, steps }, alone) {
+/** @param {Plan} plan @param {number[]} sizes @param {ReadonlySet<number>} alone */
+function runsOf(plan, sizes, alone) {
   /** @type {number[][]} */
   const runs = [];
-  let joins = false;
-  let course = [rounded(prior)];
-  for (const [place, step] of steps.entries()) {
-    const [before, after] = [course[course.length - 1], rounded(step.posterior)];
-    const small =
-      !alone.has(place) &&
-      !step.given &&
-      !step.chosen &&
-      sameLeaders(before, after) &&
-      widest([before, after]) < LITTLE;
-    course.push(after);
-    if (small && joins && widest(course) < LITTLE) runs[runs.length - 1].push(place);
+  let [before, run] = [rounded(plan.prior), /** @type {number[]} */ ([])];
+  for (const [place, step] of plan.steps.entries()) {
+    const after = rounded(step.posterior);
+    const small = sizes[place] < LITTLE && sameLeaders(before, after);
+    const last = place === sizes.length - 1;
+    if (small && !step.given && !step.chosen && !last && !alone.has(place)) run.push(place);
     else {
-      runs.push([place]);
-      course = [before, after];
+      runs.push(...divided(plan, run, sizes), [place]);
+      run = [];
     }
-    joins = small;
+    before = after;
   }
   return runs;
+}
+
+/** Takes the answer that moved most (of equals the middle one) out of what moved much.
+ * @param {Plan} plan @param {number[]} run @param {number[]} sizes @returns {number[][]} */
+function divided(plan, run, sizes) {
+  if (run.length < 2 || moved(plan, run) < LITTLE) return run.length ? [run] : [];
+  const aside = (/** @type {number} */ place) => Math.abs(2 * place - run[0] - run[run.length - 1]);
+  const [most] = [...run].sort((a, b) => sizes[b] - sizes[a] || aside(a) - aside(b));
+  const at = run.indexOf(most);
+  const [before, after] = [run.slice(0, at), run.slice(at + 1)];
+  return [...divided(plan, before, sizes), [most], ...divided(plan, after, sizes)];
 }
 
 /** Whether the same classes are the most probable. @param {Float64Array} before
