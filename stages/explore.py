@@ -33,7 +33,7 @@ class Settings(Section):
 def main(settings: Settings, dataset: str) -> RowCounts:
     runs, explain = settings.run, settings.explain
     keys = product(runs.inits, runs.methods, runs.seeds)
-    names = [str(RunName(dataset, *key)) for key in keys]
+    names = [RunName(dataset, *key) for key in keys]
     name, model = best_run(ARTIFACTS / "models", names, settings.compute.torch_device())
     images = {
         split: load_images(ARTIFACTS / f"images/{dataset}.parquet", split, settings.max_images)

@@ -111,6 +111,13 @@ def images_read(provenance: Mapping[str, Any]) -> int:
     return images + provenance.get("held_out_images", 0)
 
 
+def images_held_out(provenance: Mapping[str, Any]) -> int:
+    """Return how many images a model was selected or calibrated on; 0 if that is not known."""
+    images = provenance.get("images")
+    counts = images if isinstance(images, Mapping) else {}
+    return counts.get("held_out", provenance.get("held_out_images", 0))
+
+
 def words_run_out(provenance: Mapping[str, Any]) -> str | None:
     """Return that the questions that tell are odd ones, in a sentence; None if they are not.
 

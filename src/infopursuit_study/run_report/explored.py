@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.files import write_text
+from infopursuit.core.run_name import RunName
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
 from infopursuit.estimators.persistence import DESCRIPTION
 from infopursuit.estimators.places import mapper
+from infopursuit.estimators.provenance import images_held_out
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import (
     TRAIN,
@@ -29,38 +33,53 @@ from infopursuit.explorer.page import page, room
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit_study.evaluation.chosen_images import load_pictures
-from infopursuit_study.run_report.methods import CONTROL, explains_in_words, has_updates
+from infopursuit_study.run_report.methods import (
+    CONTROL,
+    explains_in_words,
+    first_of_best,
+    has_updates,
+)
 
 BATCH = 4096
 
 
 def best_run(
-    models: Path, names: Sequence[str], device: torch.device | str
+    models: Path, names: Sequence[RunName], device: torch.device | str
 ) -> tuple[str, PursuitClassifier]:
     """Load the run to explore: best in validation, so that the test plays no part.
 
     Of those whose queries are texts and that are not the control, if any; ours comes first,
-    as its page computes everything itself, then networks small enough for a page. Only descriptions
-    are read to rank the runs; a model is loaded when its turn comes.
+    as its page computes everything itself, then networks small enough for a page. Seeds count by
+    their mean (`first_of_best`). Only descriptions are read to rank the runs; a model is loaded
+    when its turn comes.
     """
     known = {
-        name: json.loads((models / name / DESCRIPTION).read_text(encoding="utf-8"))["provenance"]
-        for name in names
+        run: json.loads((models / str(run) / DESCRIPTION).read_text(encoding="utf-8"))["provenance"]
+        for run in names
     }
 
-    def rank(name: str) -> tuple[bool, bool, float]:
-        settings, selected = known[name]["settings"], known[name]["selected"]
-        plain = known[name]["init"] != CONTROL and explains_in_words(settings)
-        return plain, not has_updates(settings), selected["validation_auc"]
+    def kind(run: RunName) -> tuple[bool, bool]:
+        settings = known[run]["settings"]
+        return run.init != CONTROL and explains_in_words(settings), not has_updates(settings)
 
-    ranked = sorted(names, key=rank, reverse=True)  # stable: the first of equals
-    plain = [name for name in ranked if rank(name)[0] == rank(ranked[0])[0]]
-    for name in plain:
+    plain = max(map(kind, names))[0]
+    ranked: list[str] = []
+    for of_kind in sorted({kind(run) for run in names if kind(run)[0] == plain}, reverse=True):
+        alike = [run for run in names if kind(run) == of_kind]
+        groups = [[*runs] for _, runs in groupby(alike, key=lambda run: run[:3])]
+        while groups:
+            measured = [[_measured(known[run]) for run in group] for group in groups]
+            ranked += map(str, groups.pop(first_of_best(measured)))
+    for name in ranked:
         model = load_fitted(models / name, device=device)
         part = described(model.pursuit_, Facts(name, DEFAULT_STOP))
         if part.scores is not None or part.networks is not None:
             return name, model
-    return plain[0], load_fitted(models / plain[0], device=device)
+    return ranked[0], load_fitted(models / ranked[0], device=device)
+
+
+def _measured(provenance: Mapping[str, Any]) -> tuple[float, int]:
+    return provenance["selected"]["validation_auc"], images_held_out(provenance)
 
 
 def write_explorer(

@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from infopursuit.core.files import packaged_toml
@@ -74,3 +76,22 @@ def is_paper_method(
         and answers_of(settings) == answers
         and asks_texts(settings) == quantized
     )
+
+
+def first_of_best(measured: Sequence[Sequence[tuple[float, int]]]) -> int:
+    """Return which group of runs is the best in validation, by number; of a tie the first.
+
+    Those are tied with the best whose mean over seeds is within its standard error: a few images
+    tell no more.
+
+    Args:
+        measured: of each group, the simplest first, and each seed: the AUC of its validation, and
+            of how many images it is (0 if that is not known).
+    """
+    means = [fmean(area for area, _ in group) for group in measured]
+    best = max(range(len(means)), key=means.__getitem__)
+    images = sum(count for _, count in measured[best])
+    # An image has an AUC in [0, 1]: its variance is at most that of right and wrong.
+    share = (means[best] * images + 1) / (images + 2)
+    error = math.sqrt(share * (1 - share) / images) if images else 0.0
+    return next(place for place, mean in enumerate(means) if mean >= means[best] - error)

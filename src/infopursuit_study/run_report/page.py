@@ -29,6 +29,7 @@ from infopursuit_study.run_report.groups import Group, comparisons, grouped, mea
 from infopursuit_study.run_report.methods import (
     CONTROL,
     explains_in_words,
+    first_of_best,
     line_styles,
     stands_alone,
 )
@@ -143,12 +144,15 @@ def _panels(drawn: Sequence[Chart]) -> list[dict[str, Any]]:
 def shown_run(runs: Sequence[Run]) -> Run:
     """Choose the run whose figures are shown: best in validation; the test plays no part.
 
-    Of those whose explanations are texts answered by yes or no, and that are not the control, if
-    any; of these, of those whose answers depend on their own question alone, if any.
+    Seeds count by their mean, and of the best group the first is shown (`first_of_best`). Of those
+    whose explanations are texts answered by yes or no, and that are not the control, if any; of
+    these, of those whose answers depend on their own question alone, if any.
     """
     telling = [run for run in runs if explains_in_words(run.settings) and run.name.init != CONTROL]
     alone = [run for run in telling if stands_alone(run.settings)]
-    return max(alone or telling or runs, key=lambda run: run.validation_auc)
+    groups = [*grouped(alone or telling or runs).values()]
+    best = first_of_best([[(run.validation_auc, run.held_out) for run in each] for each in groups])
+    return groups[best][0]
 
 
 def one_rule(runs: Sequence[Run]) -> StoppingRule:

@@ -18,7 +18,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_folder, table_sha256
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION
-from infopursuit.estimators.provenance import words_run_out
+from infopursuit.estimators.provenance import images_held_out, words_run_out
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit_study.evaluation.explained_images import ExplainedImage, read_explanations
 from infopursuit_study.evaluation.run_metrics import StoppingPoint
@@ -44,6 +44,7 @@ class Run:
         meaning: MEANING_FIGURES by name; None if it is not known what is true.
         truth: how far answers agree with what is in the pictures; empty if that is not known.
         words_run_out: that its questions are odd ones, in a sentence; None if they are not.
+        held_out: how many validation images there are; 0 if that is not known.
     """
 
     name: RunName
@@ -64,6 +65,7 @@ class Run:
     meaning: Mapping[str, Any]
     truth: Mapping[str, Any]
     words_run_out: str | None = None
+    held_out: int = 0
 
     @property
     def selected_on_test(self) -> bool:
@@ -149,6 +151,7 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
         meaning=_meaning_figures(_read_json(meaning), facts),
         truth=facts,
         words_run_out=words_run_out(trained),
+        held_out=images_held_out(trained),
     )
 
 

@@ -195,6 +195,7 @@ def make_run(
             **{name: getattr(key, name) for name in key._fields},
             "settings": settings,
             "budget": budget,
+            "images": {"train": 540, "held_out": 60},
             "inputs": {"universe": "ab" * 32, "images": "cd" * 32, "initial": "ef" * 32},
             "selected": selected,
             "evolution": evolution,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from infopursuit.core.run_name import RunName
 from infopursuit.core.stage import RowCounts
 from infopursuit.explorer import payload
 from infopursuit.pipeline.params import Params
 from infopursuit_study.run_report.explored import best_run
+from infopursuit_study.run_report.methods import first_of_best
 from tests.explorer.made_up import payload_of
 from tests.planted import CLASSES, RUN, K, N, edited
 from tests.planted import params as params
@@ -81,20 +84,33 @@ def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
 
 
 def test_the_best_in_validation_is_explored(trained: Params) -> None:
-    base = (MODELS / RUN / "model.json").read_text(encoding="utf-8")
-    weights = (MODELS / RUN / "weights.safetensors").read_bytes()
-    table = {"method": "gaussian"}
-    soft = {"method": "variational", "answers": "soft"}
-    others = {
-        "better": ("llm", table, 0.7),
-        "control": ("random_words", table, 0.9),
-        "soft": ("llm", soft, 0.8),
-    }
-    for name, (init, settings, area) in others.items():
-        (MODELS / name).mkdir()
-        (MODELS / name / "model.json").write_text(base, encoding="utf-8")
-        (MODELS / name / "weights.safetensors").write_bytes(weights)
-        provenance(name, init=init, settings=settings, selected={"validation_auc": area})
-    assert best_run(MODELS, [RUN, *others], "cpu")[0] == "better"
-    assert best_run(MODELS, [RUN, "control", "soft"], "cpu")[0] == RUN
-    assert best_run(MODELS, ["control", "soft"], "cpu")[0] == "control"
+    """The mean over seeds; a control and what says no yes or no come last; a tie is the first's."""
+    ours, soft = {"method": "gaussian"}, {"method": "variational", "answers": "soft"}
+    runs: list[RunName] = []
+    for init, method, areas in (
+        ("llm", "first", (0.6, 0.8)),
+        ("llm", "better", (0.8, 0.8)),
+        ("llm", "lucky", (0.95, 0.5)),
+        ("random_words", "control", (0.99, 0.99)),
+        ("llm", "soft", (0.9, 0.9)),
+    ):
+        runs += [RunName("menagerie", init, method, seed) for seed in range(2)]
+        for run, area in zip(runs[-2:], areas, strict=True):
+            shutil.copytree(MODELS / RUN, MODELS / str(run))
+            settings, selected = soft if method == "soft" else ours, {"validation_auc": area}
+            provenance(str(run), settings=settings, selected=selected, held_out_images=2000)
+    assert best_run(MODELS, runs, "cpu")[0] == "menagerie-llm-better-0"
+    assert best_run(MODELS, runs[:2] + runs[6:], "cpu")[0] == "menagerie-llm-first-0"
+    assert best_run(MODELS, runs[6:], "cpu")[0] == "menagerie-random_words-control-0"
+    for run in runs:
+        provenance(str(run), held_out_images=4)
+    assert best_run(MODELS, runs, "cpu")[0] == "menagerie-llm-first-0"
+
+
+def test_few_images_tell_no_runs_apart() -> None:
+    """Two of 8 images are a tie, of 800 they are none; and one seed more is more images."""
+    for count, seeds, first in ((8, 1, 0), (800, 1, 1), (50, 1, 0), (50, 9, 1)):
+        areas = ([(0.95, count)] * seeds, [(0.97, count)] * seeds, [(0.96, count)] * seeds)
+        assert first_of_best(areas) == first
+    assert first_of_best([[(0.9, 0)], [(0.91, 0)]]) == 1
+    assert first_of_best([[(0.9, 8)], [(1.0, 8)]]) == 0

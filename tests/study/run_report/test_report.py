@@ -103,6 +103,7 @@ def test_page_shows_every_run_and_the_figures_of_one(results, page):
         for name in ("universe", "images", "initial"):
             assert run.inputs[name] in words
     best = shown_run(results.runs)
+    assert f"AUC of {best.held_out} held-out images, as a mean over seeds" in words
     pictures = [attrs["src"] for attrs in Page(page).attributes("img")]
     assert [base64.b64decode(src.partition(",")[2]) for src in pictures] == [
         Path(each.figure).read_bytes() for each in best.explanations
