@@ -6,7 +6,7 @@ nearly equal a training image.
 python stages/embed_images.py --dataset menagerie
 """
 
-from infopursuit.core.stage import SCRATCH, RowCounts, run
+from infopursuit.core.stage import SCRATCH, RowCounts, code_key, run
 
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
             chunk=compute.embed_chunk,
             scratch=SCRATCH / "embed" / f"images-{dataset}",
             shard_rows=settings.embeddings.shard_rows,
+            code=code_key(__file__),
         )
         source = open_image_source(chosen.images, classes)
         opened = (settings.clip, compute.device, compute.half_precision, chosen.images, classes)

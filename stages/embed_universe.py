@@ -3,7 +3,7 @@
 python stages/embed_universe.py
 """
 
-from infopursuit.core.stage import SCRATCH, RowCounts, run
+from infopursuit.core.stage import SCRATCH, RowCounts, code_key, run
 
 from functools import partial
 
@@ -33,20 +33,19 @@ def main(settings: Settings) -> RowCounts:
     )
     clip, workers = open_clip(), choose_workers(compute, open_clip)
     batch_size, chunk = compute.embed_batch_size, compute.embed_chunk
+    shard_rows, code = settings.embeddings.shard_rows, code_key(__file__)
     # The few control texts first: a kill must not cost the finished embedding of the universe.
     control = embed_control(
         paths.UNIVERSE_FOLDER / "control.parquet",
         paths.CONTROL,
         clip,
-        Embedding(batch_size, chunk, SCRATCH / "embed" / "control"),
+        Embedding(batch_size, chunk, SCRATCH / "embed" / "control", code=code),
     )
     texts = embed_universe(
         paths.TEXTS,
         paths.UNIVERSE,
         clip,
-        Embedding(
-            batch_size, chunk, SCRATCH / "embed" / "universe", settings.embeddings.shard_rows
-        ),
+        Embedding(batch_size, chunk, SCRATCH / "embed" / "universe", shard_rows, code),
         max_similarity=settings.universe.max_similarity,
         device=compute.device,
         workers=workers,

@@ -3,7 +3,7 @@
 python stages/initialize.py --dataset menagerie --init medoids --seed 0
 """
 
-from infopursuit.core.stage import SCRATCH, RowCounts, run
+from infopursuit.core.stage import SCRATCH, RowCounts, code_key, run
 
 import logging
 from typing import Annotated
@@ -65,7 +65,8 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> RowCounts:
             settings.initialize.medoids_distances, settings.initialize.medoids_reach
         )
         device = settings.compute.torch_device()
-        rows = k_medoids(universe.embeddings, k, seed, search, device, SCRATCH / "medoids")
+        state = SCRATCH / "medoids" / code_key(__file__)
+        rows = k_medoids(universe.embeddings, k, seed, search, device, state)
         texts = [universe.texts[row] for row in rows.tolist()]
     elif init == "informative":
         texts = informative_texts(settings, universe, dataset, k, kept, seed)

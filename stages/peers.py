@@ -5,7 +5,7 @@ python stages/peers.py --dataset menagerie
 
 from __future__ import annotations
 
-from infopursuit.core.stage import SCRATCH, RowCounts, run
+from infopursuit.core.stage import SCRATCH, RowCounts, code_key, run
 
 from typing import Annotated
 
@@ -67,7 +67,8 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     }
     share = settings.validation_fraction
     inputs = [paths.UNIVERSE, paths.CONTROL, images, classes, known, labels]
-    key = key_of({"share": share, "max_images": settings.max_images}, inputs)
+    measured = {"share": share, "max_images": settings.max_images, "code": code_key(__file__)}
+    key = key_of(measured, inputs)
     one_device = settings.compute.torch_device() == "cuda"
     # One process holds the GPU; on a CPU each seed has a process, whose peak of memory is its own.
     processes = 0 if one_device else settings.compute.threads

@@ -7,7 +7,7 @@ Writes artifacts/models/RUN, which `infopursuit.load` reads, and artifacts/train
 
 from __future__ import annotations
 
-from infopursuit.core.stage import SCRATCH, RowCounts, run
+from infopursuit.core.stage import SCRATCH, RowCounts, code_key, run
 
 from typing import Annotated, Any
 
@@ -90,7 +90,8 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     )
     if isinstance(how, VariationalSettings):
         test = table if how.select_on == "test" else None
-        model, log = fit_variational(how, training, test, origin, SCRATCH / "train")
+        kept = SCRATCH / "train" / code_key(__file__)
+        model, log = fit_variational(how, training, test, origin, kept)
     else:
         first = None if init == "random_words" else settings.questions.first
         model, log = fit_pursuit(how, training, first, known.said)

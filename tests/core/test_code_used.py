@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from infopursuit.core.code_used import CodeUsed
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
+from infopursuit.core.stage import code_key
 
 FILES = {
     "stages/fit.py": "from infopursuit.core.numbers import add\nfrom helpers.words import text\n",
@@ -44,6 +46,33 @@ def test_imports_and_the_data_that_they_name_count(project: Path) -> None:
         "src/infopursuit/core/page/a.js",
         "stages/fit.py",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("src/helpers/words.toml", False),
+        ("src/infopursuit/core/page/a.js", False),
+        ("src/infopursuit/core/lazy.py", False),
+        ("stages/fit.py", False),
+        ("src/helpers/other.toml", True),
+        ("src/infopursuit/core/unused.py", True),
+    ],
+)
+def test_what_a_stage_keeps_is_of_its_code_and_its_data(
+    project: Path, name: str, same: bool
+) -> None:
+    before = code_key("stages/fit.py")
+    write_text(project / name, FILES[name] + "b = 2\n")
+    assert (code_key("stages/fit.py") == before) == same
+
+
+def test_every_stage_keeps_what_it_computes_by_its_code() -> None:
+    """But for answers, which are kept by what was asked, and files that are mapped as they are."""
+    for script in (Path(__file__).parents[2] / "stages").rglob("*.py"):
+        code = script.read_text(encoding="utf-8")
+        kept = set(re.findall(r'SCRATCH / "(\w+)"', code)) - {"answers", "universe", "leftovers"}
+        assert len(re.findall(r"code_key\(__file__\)", code)) == bool(kept), script
 
 
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ class Embedding:
     chunk: int  # rows after which a killed run can resume
     scratch: Path  # a folder for the finished chunks of this stage only
     shard_rows: int | None = None  # rows of each file of the result, a folder; None for one file
+    code: str = ""  # digits of the code that embeds: a run resumes only what the same code made
 
 
 class Chunk(NamedTuple):
@@ -93,7 +94,7 @@ class ChunkFolder:
 
     def __init__(self, how: Embedding, job: Iterable[str], rows: int) -> None:
         self.rows, self.size, self._shard_rows = rows, how.chunk, how.shard_rows
-        settings = map(str, (rows, how.chunk, how.batch_size))
+        settings = map(str, (rows, how.chunk, how.batch_size, how.code))
         self._results = ResultFolder(how.scratch, job_digest(chain(job, settings)))
         self._results.remove_other_jobs()
         self._count = -(-rows // how.chunk)

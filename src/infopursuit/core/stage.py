@@ -34,6 +34,7 @@ from infopursuit.core import ctrl_c, instructions  # noqa: F401 (it acts when it
 # isort: split
 
 import argparse
+import hashlib
 import inspect
 import logging
 import os
@@ -48,7 +49,7 @@ from typing import Any, NamedTuple, get_type_hints
 from ruamel.yaml import YAML
 from threadpoolctl import threadpool_limits
 
-from infopursuit.core.code_used import changed_since
+from infopursuit.core.code_used import CodeUsed, changed_since
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.core.files import read_text
 from infopursuit.core.settings import Section, read_settings, read_yaml
@@ -123,6 +124,17 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
     seconds = time.perf_counter() - started
     logger.info("%s: %d rows in, %d rows out, %.1f s", name, rows.read, rows.written, seconds)
     _keep(f"{name},{seconds:.2f}\n", SCRATCH / "seconds.csv")
+
+
+def code_key(script: str) -> str:
+    """Return 16 digits that change with the code that a script runs, and the data of its packages.
+
+    What a stage keeps of its work in `.scratch` is named by them: DVC records its outputs as made
+    by the code as it is, so that none goes on from what other code made.
+    """
+    path = Path(script).resolve()
+    listing = CodeUsed(path.parents[1]).listing(path)
+    return hashlib.sha256(listing.encode()).hexdigest()[:16]
 
 
 def _keep(line: str, path: Path) -> None:

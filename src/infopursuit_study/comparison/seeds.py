@@ -1,7 +1,7 @@
 """Measure all peers of a data set with all seeds, a processor core for each.
 
-A seed that is done is kept in `.scratch/peers`, under a hash of inputs, settings and the library's
-own code: a stage that was stopped, or that gets another peer or seed, measures none again.
+A seed that is done is kept in `.scratch/peers`, under a hash of inputs, settings and code: a stage
+that was stopped, or that gets another peer or seed, measures none again.
 
 One core at a time also keeps the bits: sums of several threads are rounded in another order. Each
 seed has its own process, so that its peak of memory is its own.
@@ -27,9 +27,8 @@ import joblib
 import torch
 from threadpoolctl import threadpool_limits
 
-import infopursuit
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import file_sha256, settings_sha256, table_sha256, write_text
+from infopursuit.core.files import settings_sha256, table_sha256, write_text
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit_study.comparison.entries import ENTRIES, Task
 from infopursuit_study.comparison.protocol import measure_seed
@@ -85,15 +84,9 @@ def measure_peers(
 
 
 def key_of(settings: Mapping[str, Any], inputs: Iterable[str | Path]) -> str:
-    """Return 16 digits for inputs, settings, and the code that measures."""
-    homes = Path(infopursuit.__file__).parent, Path(__file__).parents[1]
-    code = {
-        str(path.relative_to(home.parent)): file_sha256(path)
-        for home in homes
-        for path in sorted(home.rglob("*.py"))
-    }
+    """Return 16 digits for inputs, settings, and the code that measures, which is one of these."""
     files = {str(path): table_sha256(path) for path in map(Path, inputs)}
-    return settings_sha256({"settings": dict(settings), "code": code, "files": files})[:16]
+    return settings_sha256({"settings": dict(settings), "files": files})[:16]
 
 
 @dataclass(frozen=True)
