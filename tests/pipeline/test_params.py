@@ -210,6 +210,15 @@ def test_what_an_overlay_changes_of_a_method_reaches_those_that_follow_it(tmp_pa
         assert isinstance(settings, VariationalSettings)
         assert (settings.hidden, settings.learning_rate) == ((2000, 500), 1e-5)
         assert settings.random_updates == 262500
+    for name, dataset in params.datasets.items():
+        settings = params.method("fixed", name)
+        assert isinstance(settings, VariationalSettings)
+        paper = VariationalSettings(
+            random_updates=settings.random_updates, biased_updates=settings.random_updates,
+            validate_every=settings.random_updates // 150, patience=settings.patience,
+        )  # fmt: skip
+        assert settings == paper, "1,500 passes a phase, validated every 10, the rest by default"
+        assert settings.sizes(dataset.k) == dataset.k
     assert params.method("joint", "cub200").random_updates == 31500
 
 

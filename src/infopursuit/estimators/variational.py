@@ -79,7 +79,7 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
 
     A querier network chooses the next question and a classifier network predicts from the answers.
     The defaults train small networks within a minute on a few thousand images, as in the table of
-    results; the paper's own settings are the defaults of `VariationalSettings`.
+    results; params/paper.yaml has the paper's own settings.
 
     The other arguments, `dictionary` to `validate_every`, are settings of the training:
     `VariationalSettings` describes them. Threshold answers need a fixed dictionary; if queries are
@@ -132,7 +132,7 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
     patience: int = 1000
     weight_decay: float = 0.01
     temperature: Sequence[float] = (1.0, 0.2)
-    max_history: int = 128
+    max_history: int | None = None
     validate_every: int = 100
     validation_fraction: float = 0.1
     budget: int | None = None

@@ -17,7 +17,9 @@ from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.rules import ThresholdAnswers
 from infopursuit.pursuit.vip import updates as answering
+from infopursuit.pursuit.vip.batches import HistoryDraws
 from infopursuit.pursuit.vip.checkpoints import Checkpoint
+from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.training import Trained, Trainer, TrainingImages
 from infopursuit.pursuit.vip.updates import fit_threshold_rule
 from tests.devices import DEVICES
@@ -172,3 +174,12 @@ def repeatable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize("check", [check_repeats, check_resumes, check_never_waits])
 def test_training_on_a_device(device: str, check: Callable[[str], None]) -> None:
     check(device)
+
+
+@pytest.mark.parametrize(("most", "longest"), [(None, 199), (7, 6), (500, 199)])
+def test_histories_are_as_long_as_the_dictionary(most: int | None, longest: int) -> None:
+    """One query is left to ask, of 200, too; `max_history` makes them shorter."""
+    settings = VariationalSettings(max_history=most)
+    draws = HistoryDraws(200, settings.sizes(200), 512, seed=0)
+    sizes = draws.sizes(20)
+    assert (int(sizes.min()), int(sizes.max())) == (0, longest)

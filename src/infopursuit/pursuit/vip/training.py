@@ -128,7 +128,7 @@ class Trainer:
             universe.to(device), rows.to(device), settings.quantize_queries
         ).to(device)
         self.batches = Batches(len(train.labels), settings.batch_size, seed)
-        self.histories = HistoryDraws(k, settings.max_history, self.batches.size, seed, device)
+        self.histories = HistoryDraws(k, settings.sizes(k), self.batches.size, seed, device)
         self.part = processes.part(self.batches.size)
         texts = universe if reference is None else reference
         if given is None:

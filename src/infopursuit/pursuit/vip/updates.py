@@ -77,7 +77,7 @@ class Updates:
     ) -> None:
         self.querier, self.classifier, self.dictionary = querier, classifier, dictionary
         self.rule, self.settings, self.processes = rule, settings, processes
-        self.longest = min(settings.max_history, len(dictionary.rows)) - 1
+        self.longest = settings.sizes(len(dictionary.rows)) - 1
         device = dictionary.theta.device
         on_gpu = device.type == "cuda"
         self.network_optimizer = torch.optim.AdamW(
