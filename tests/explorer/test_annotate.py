@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 
 import httpx
-import numpy as np
 import pytest
 from fastapi import FastAPI
 from PIL import Image
@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from starlette.testclient import TestClient
 
 from infopursuit.core.errors import InputError
-from infopursuit.explorer.annotating import Annotating, Cell, worth_answering
+from infopursuit.explorer.annotating import ENOUGH, SESSION, Annotating, Cell, worth_answering
 from infopursuit.explorer.contents import Facts, contents, no_images
 from infopursuit.explorer.server import Served, server
 from infopursuit.pursuit.rollout import roll_out
@@ -69,24 +69,37 @@ def test_questions_come_by_what_they_tell_and_how_uncertain_they_are() -> None:
             worth[Cell(row, query)] = gain, gain * 2.718281828**-away
     gains, worth = ({c: v[part] for c, v in worth.items() if v[0] > 0} for part in (0, 1))
     assert set(cells) == set(worth)
-    for query in range(len(pursuit.queries)):  # the n-th about a question counts one n-th
-        of_query = sorted((c for c in worth if c.query == query), key=lambda c: -worth[c])
-        for earlier, cell in enumerate(of_query):
-            worth[cell] /= 1 + earlier
-    values = [worth[cell] for cell in cells]
-    assert values == pytest.approx(sorted(values, reverse=True), rel=1e-4)
+    total = {q: sum(v for c, v in worth.items() if c.query == q) for q in {c.query for c in worth}}
+    ranked = sorted(total, key=lambda query: -total[query])
+    few = SESSION // ENOUGH
+    assert {cell.query for cell in cells[:few]} == set(ranked[:few])
+    for query in ranked:
+        values = [worth[cell] for cell in cells if cell.query == query]
+        assert values == pytest.approx(sorted(values, reverse=True), rel=1e-4)
 
-    firsts = []  # of many draws the first is each cell in proportion to its gain
+    query, firsts = cells[0].query, []  # each picture of a text in proportion to its gain
     for seed in range(100):
         drawn = worth_answering(pursuit, images, stop, seed=seed)
         assert set(drawn) == set(cells)
-        firsts.append(drawn[0])
+        firsts.append(next(cell for cell in drawn if cell.query == query))
     assert drawn == worth_answering(pursuit, images, stop, seed=99)
-    total = sum(gains.values())
-    for query in range(len(pursuit.queries)):
-        share = sum(gain for cell, gain in gains.items() if cell.query == query) / total
-        seen = np.mean([cell.query == query for cell in firsts])
+    of_query = {cell: gain for cell, gain in gains.items() if cell.query == query}
+    for cell, gain in of_query.items():
+        share = gain / sum(of_query.values())
+        seen = firsts.count(cell) / 100
         assert abs(seen - share) < 4 * (share * (1 - share) / 100) ** 0.5 + 1e-9
+
+
+@pytest.mark.parametrize("unsure", [False, True])
+def test_few_texts_are_asked_often(unsure: bool) -> None:
+    """In a session of ten minutes each text that is asked gets the answers that it needs."""
+    pursuit, images = with_scores(), unit(300, 11)
+    cells = worth_answering(pursuit, images, StoppingRule(max_queries=20), unsure)
+    assert len({cell.query for cell in cells}) > 2 * SESSION // ENOUGH
+    for start in (0, 2 * SESSION):  # each has more turns than it needs, then others come
+        counts = Counter(cell.query for cell in cells[start : start + SESSION])
+        assert 0 < len(counts) <= SESSION // ENOUGH
+        assert min(counts.values()) >= ENOUGH
 
 
 @pytest.mark.slow
@@ -121,6 +134,7 @@ def test_a_person_answers_with_keys_goes_back_and_resumes(
         page = open_page(address, width=width)
         expect(page.locator(".stage img")).to_have_attribute("alt", "cat/b.png")
         expect(page.locator(".annotate-view > .quiet")).to_contain_text("2 of 3 questions answered")
+        expect(page.locator(".annotate-view > .quiet")).to_contain_text("after 5 yes and 4 no more")
         page.keyboard.press("n")
         expect(page.locator(".stage h2")).to_have_text("All questions are answered.")
     assert len(rows(path)) == 5

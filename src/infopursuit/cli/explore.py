@@ -47,6 +47,7 @@ from infopursuit.explorer.contents import (
     spread,
 )
 from infopursuit.explorer.page import page, room
+from infopursuit.pursuit.answers.annotated import FEWEST
 from infopursuit.pursuit.explanation import IMAGE
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP
@@ -136,6 +137,11 @@ def annotate(chosen: argparse.Namespace) -> int:
         logger.info(
             "%s about %s, %d answered; answers are saved in %s", *about, answered, chosen.out
         )
+        lacking = asking.lacking().values()
+        logger.info(
+            "%d of %s can teach: each needs %d yes and %d no",
+            sum(not any(each) for each in lacking), counted(len(lacking), "text"), FEWEST, FEWEST,
+        )  # fmt: skip
         served = Served(model.pursuit_, None)
         run(server(served, content, [chosen.host], asking), listening)
     return 1 if rejected else 0

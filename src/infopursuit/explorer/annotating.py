@@ -1,14 +1,14 @@
 """Questions about single pictures that a person answers, and the file that keeps the answers.
 
-The question asked next is drawn from those that the model asks of some picture before it stops,
-with a probability in proportion to the information that the question was expected to give. So the
-texts that decide come most often, and whether the model is certain plays no part: what people say
-is about a fair sample of the questions that it asks.
+A text teaches from `FEWEST` yes and as many no on, so that few texts are asked often: those first
+that tell the model most, in turn, and only as many at once as get `ENOUGH` answers in a session.
+Of a text, the pictures are drawn from those that the model asks about it before it stops, with a
+probability in proportion to the information that the question was expected to give. Whether the
+model is certain plays no part: what people say of a text is about a fair sample.
 
-`unsure` puts those first that the model is least certain of: the information times exp(-d), and of
-the n-th question about a text one n-th of that. Here d is the distance of the answer from the
-middle between no and yes, in standard deviations of the answers of all pictures. Such answers find
-what the model gets wrong, but they teach less
+`unsure` puts those first that the model is least certain of: the information times exp(-d). Here d
+is the distance of the answer from the middle between no and yes, in standard deviations of the
+answers of all pictures. Such answers find what the model gets wrong, but they teach less
 (docs/your-data/truth.md).
 """
 
@@ -25,6 +25,7 @@ from torch import Tensor
 
 from infopursuit.core.errors import InputError, writable
 from infopursuit.datasets.decoding import thumbnail
+from infopursuit.pursuit.answers.annotated import FEWEST
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import roll_out
@@ -35,9 +36,12 @@ from infopursuit.texts.annotations import (
     add_annotations,
     read_annotations,
 )
+from infopursuit.texts.normalization import normalize
 
-# Questions of one session at most, and pictures that are asked together.
+# Questions of one page at most, and pictures that are asked together.
 MOST, BLOCK = 2000, 512
+# Answers of a session of ten minutes; those that a text needs at least, and gets in its first turn.
+SESSION, ENOUGH, TURN = 100, 2 * FEWEST, 4 * FEWEST
 # Pixels of the longer side of a picture.
 SIDE = 800
 
@@ -80,16 +84,18 @@ def worth_answering(
         gain = torch.where(was_asked, rolled.values[:, :, 0].clamp(min=0), 0)
         gains.append(torch.zeros_like(block).scatter_(1, rolled.order, gain))
     worth = torch.cat(gains).double().cpu().numpy()
-    count = int((worth > 0).sum())
     if unsure:
         deviation = answers.std(dim=0, correction=0).clamp(min=1e-9)
-        doubt = torch.exp(-(answers - NOT_SURE).abs() / deviation)
-        worth *= doubt.cpu().numpy()
-        worth /= 1 + np.argsort(np.argsort(-worth, axis=0, kind="stable"), axis=0)
-    else:  # exponential clocks: the first to ring is drawn in proportion to its rate
-        clocks = np.random.default_rng(seed).exponential(size=worth.shape)
-        worth /= clocks
-    order = np.argsort(-worth, axis=None, kind="stable")[: min(MOST, count)]
+        worth *= torch.exp(-(answers - NOT_SURE).abs() / deviation).cpu().numpy()
+    by_text = np.argsort(np.argsort(-worth.sum(axis=0), kind="stable"))
+    if not unsure:  # exponential clocks: the first to ring is drawn in proportion to its rate
+        worth /= np.random.default_rng(seed).exponential(size=worth.shape)
+    turn = np.argsort(np.argsort(-worth, axis=0, kind="stable"), axis=0)  # of the text's pictures
+    # Few texts at a time, in turn; what is left of all of them at the end.
+    late = turn >= TURN
+    texts = np.where(late, len(by_text), by_text // (SESSION // ENOUGH))
+    order = np.lexsort((-worth.ravel(), np.where(late, 0, turn).ravel(), texts.ravel()))
+    order = order[worth.ravel()[order] > 0][:MOST]
     return [Cell(*divmod(int(place), worth.shape[1])) for place in order]
 
 
@@ -115,11 +121,12 @@ class Annotating:
         by: str = "",
     ) -> None:
         self.path, self.pictures, self.cells = path, pictures, cells
+        self.names = [writable(name) for name in names]
         self.questions = [pursuit.question(cell.query) for cell in cells]
         self.said = self._by_key(read_annotations(path)) if path.exists() else {}
         self.given: dict[tuple[str, str, str], Annotation] = {}
         self.asked = [  # a name that is not UTF-8 is written as the page shows it
-            Annotation(writable(names[cell.picture]), pursuit.queries[cell.query], "", by.strip())
+            Annotation(self.names[cell.picture], pursuit.queries[cell.query], "", by.strip())
             for cell in cells
         ]
 
@@ -127,6 +134,17 @@ class Annotating:
         """Return the answers so far, None for none."""
         rows = [self.said.get(each.key) for each in self.asked]
         return [None if row is None else row.answer for row in rows]
+
+    def lacking(self) -> dict[str, tuple[int, int]]:
+        """Return how many yes and no each text lacks until it teaches, whoever gives them."""
+        said = Annotations(self.said.values()).of_images(self.names)
+        values = {normalize(text): each for text, each in said.items()}
+        found = {}
+        for text in dict.fromkeys(row.text for row in self.asked):
+            of_text = values.get(normalize(text), np.empty(0))
+            yes, no = (int((of_text == value).sum()) for value in (1, 0))
+            found[text] = max(0, FEWEST - yes), max(0, FEWEST - no)
+        return found
 
     def answer(self, place: int, answer: str) -> None:
         """Take an answer and save it in the file; an earlier answer to the same is replaced.

@@ -155,10 +155,14 @@ PersonsAnswer = Literal["yes", "no", "not sure"]
 
 
 class Annotations(Part):
-    """The answers of a person to all questions about pictures, and the file that has them."""
+    """The answers of a person to all questions about pictures, and the file that has them.
+
+    Of each question, how many yes and no its text lacks until it teaches.
+    """
 
     file: str
     answers: list[PersonsAnswer | None]
+    lacking: list[tuple[int, int]]
 
 
 class AskedOfPicture(Part):
@@ -310,8 +314,13 @@ def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExe
 
     @app.get(ANNOTATIONS)
     async def get_annotations() -> Annotations:
+        lacking = annotating.lacking()
         return Annotations.model_validate(
-            {"file": str(annotating.path), "answers": annotating.answers()}
+            {
+                "file": str(annotating.path),
+                "answers": annotating.answers(),
+                "lacking": [lacking[row.text] for row in annotating.asked],
+            }
         )
 
     @app.get(ANNOTATIONS + "/{place}")

@@ -51,7 +51,7 @@ export async function sendPicture(file) {
 
 /**
  * @typedef {"yes" | "no" | "not sure"} PersonsAnswer
- * @typedef {{file: string, answers: (PersonsAnswer | null)[]}} Annotations
+ * @typedef {{file: string, answers: (PersonsAnswer | null)[], lacking: [number, number][]}} Annotations
  */
 
 /** The answers to questions about pictures so far. @returns {Promise<Annotations>} */

@@ -21,6 +21,12 @@ export const ANNOTATING = [
   ["?", "this list"],
 ];
 
+/** Until a text teaches. @param {[number, number]} lacking */
+function needed([yes, no]) {
+  const words = [yes && `${yes} yes`, no && `${no} no`].filter(Boolean);
+  return words.length ? `It teaches after ${words.join(" and ")} more.` : "It has enough to teach.";
+}
+
 export class AnnotateView {
   /** @param {App} app */
   constructor(app) {
@@ -28,7 +34,7 @@ export class AnnotateView {
     this.place = -1;
     this.saving = false;
     /** @type {Annotations} */
-    this.given = { file: "", answers: [] };
+    this.given = { file: "", answers: [], lacking: [] };
     /** @type {Map<number, ReturnType<typeof questionAt>>} */
     this.asked = new Map();
     this.stage = h("div", { class: "stage" });
@@ -62,10 +68,11 @@ export class AnnotateView {
 
   /** @param {number} place */
   async show(place) {
-    const { answers, file } = this.given;
+    const { answers, file, lacking } = this.given;
     this.place = place;
     const done = answers.filter((each) => each !== null).length;
     this.status.textContent = `${done} of ${counted(answers.length, "question")} answered, saved in ${file}`;
+    if (place < answers.length) this.status.textContent += `. ${needed(lacking[place])}`;
     if (place >= answers.length) {
       fill(
         this.stage,
