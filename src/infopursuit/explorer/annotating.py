@@ -3,8 +3,9 @@
 A text teaches from `FEWEST` yes and as many no on, so that few texts are asked often: those first
 that tell the model most, in turn, and only as many at once as get `ENOUGH` answers in a session.
 Of a text, the pictures are drawn from those that the model asks about it before it stops, with a
-probability in proportion to the information that the question was expected to give. Whether the
-model is certain plays no part: what people say of a text is about a fair sample.
+probability in proportion to the information that the question was expected to give, by turns of
+those that it says yes of and the others. So what people say of its yes, and of its no, is about a
+fair sample of either.
 
 `unsure` puts those first that the model is least certain of: the information times exp(-d). Here d
 is the distance of the answer from the middle between no and yes, in standard deviations of the
@@ -20,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, writable
@@ -90,13 +91,20 @@ def worth_answering(
     by_text = np.argsort(np.argsort(-worth.sum(axis=0), kind="stable"))
     if not unsure:  # exponential clocks: the first to ring is drawn in proportion to its rate
         worth /= np.random.default_rng(seed).exponential(size=worth.shape)
-    turn = np.argsort(np.argsort(-worth, axis=0, kind="stable"), axis=0)  # of the text's pictures
+    # Of a text's pictures, those that the model says yes of and the others take turns.
+    yes = (answers > NOT_SURE).cpu().numpy()
+    place = np.where(yes, _ranks(-worth * yes), _ranks(-worth * ~yes)) + yes / 2
+    turn = _ranks(np.where(worth > 0, place, np.inf))
     # Few texts at a time, in turn; what is left of all of them at the end.
     late = turn >= TURN
     texts = np.where(late, len(by_text), by_text // (SESSION // ENOUGH))
     order = np.lexsort((-worth.ravel(), np.where(late, 0, turn).ravel(), texts.ravel()))
     order = order[worth.ravel()[order] > 0][:MOST]
     return [Cell(*divmod(int(place), worth.shape[1])) for place in order]
+
+
+def _ranks(values: Float[np.ndarray, "n k"]) -> Int[np.ndarray, "n k"]:
+    return np.argsort(np.argsort(values, axis=0, kind="stable"), axis=0)
 
 
 class Annotating:
