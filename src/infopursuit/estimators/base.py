@@ -355,12 +355,12 @@ class PursuitClassifier:
         """Return the model with other names for its classes, in the order of `classes_`.
 
         Raises:
-            InputError: there are not as many names as classes, or one occurs twice.
+            InputError: there are not as many names as classes, one occurs twice, or is no text.
         """
-        if len(names) != len(self.classes_) or len(set(names)) < len(names):
+        texts = {name for name in names if isinstance(name, str)}
+        if not len(names) == len(texts) == len(self.classes_):
             raise InputError(
-                f"{len(set(names))} distinct names for {len(self.classes_)} classes; expected one "
-                "each"
+                f"{len(texts)} distinct texts for {len(self.classes_)} classes; expected one each"
             )
         renamed = copy.copy(self)
         renamed.classes_ = np.array(names)

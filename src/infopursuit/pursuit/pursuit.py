@@ -17,7 +17,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.numbers import NUMBER
 from infopursuit.core.renderers import renderer
-from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
+from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, AnswerRule
 from infopursuit.pursuit.explanation import (
     DIGITS,
     Candidate,
@@ -148,8 +148,9 @@ class Pursuit:
         if numeric or plain is None or plain == "":
             to = self.queries[query]
             raise InputError(f"the answer {answer!r} to {to!r}; expected {expected}")
+        there = ", ".join(repr(word) for word in words if word and WORDS.get(word) != NOT_SURE)
         warnings.warn(
-            f"{self.queries[query]!r}: {answer!r} was not there in fit, unlike {expected}; it "
+            f"{self.queries[query]!r}: {answer!r} was not there in fit, unlike {there}; it "
             "counts as a gap",
             stacklevel=2,
         )

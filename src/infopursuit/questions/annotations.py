@@ -45,8 +45,13 @@ def fit_annotations(
         seed: of the folds.
 
     Raises:
-        InputError: answers are not as many as images, or not 1, 0 or NaN.
+        InputError: answers are not as many as images, or not 1, 0 or NaN, or a text is there twice.
     """
+    spelled: dict[str, str] = {}
+    for text in annotations:
+        if spelled.setdefault(normalize(text), text) != text:
+            one = spelled[normalize(text)]
+            raise InputError(f"annotations: {one!r} and {text!r} are one text; expected it once")
     answers = {text: _checked(text, values, len(rows)) for text, values in annotations.items()}
     answered = ~np.isnan(np.stack(list(answers.values()))).all(axis=0)
     places = np.flatnonzero(answered)
