@@ -416,7 +416,6 @@ def test_the_page_says_what_questions_cost(open_page: Opened) -> None:
 
 
 def test_answers_are_grouped_as_in_python(open_page: Opened) -> None:
-    """Each row of a chain is one answer, or a group that says how many it holds."""
     pursuit, stop = naive_bayes(48, CLASSES), StoppingRule(max_queries=48)
     answers = pursuit.answers(unit(8, 5))
     images = [f"image {row}" for row in range(4)]

@@ -138,10 +138,8 @@ def annotate(chosen: argparse.Namespace) -> int:
             "%s about %s, %d answered; answers are saved in %s", *about, answered, chosen.out
         )
         lacking = asking.lacking().values()
-        logger.info(
-            "%d of %s can teach: each needs %d yes and %d no",
-            sum(not any(each) for each in lacking), counted(len(lacking), "text"), FEWEST, FEWEST,
-        )  # fmt: skip
+        teach = sum(not any(each) for each in lacking), counted(len(lacking), "text")
+        logger.info("%d of %s can teach: each needs %d yes and no", *teach, FEWEST)
         served = Served(model.pursuit_, None)
         run(server(served, content, [chosen.host], asking), listening)
     return 1 if rejected else 0

@@ -127,14 +127,9 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
 
 
 def code_key(script: str) -> str:
-    """Return 16 digits that change with the code that a script runs, and the data of its packages.
-
-    What a stage keeps of its work in `.scratch` is named by them: DVC records its outputs as made
-    by the code as it is, so that none goes on from what other code made.
-    """
+    """Return 16 digits for the code that a script runs: what it keeps in `.scratch` is of this."""
     path = Path(script).resolve()
-    listing = CodeUsed(path.parents[1]).listing(path)
-    return hashlib.sha256(listing.encode()).hexdigest()[:16]
+    return hashlib.sha256(CodeUsed(path.parents[1]).listing(path).encode()).hexdigest()[:16]
 
 
 def _keep(line: str, path: Path) -> None:

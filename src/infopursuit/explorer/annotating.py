@@ -147,12 +147,12 @@ class Annotating:
         """Return how many yes and no each text lacks until it teaches, whoever gives them."""
         said = Annotations(self.said.values()).of_images(self.names)
         values = {normalize(text): each for text, each in said.items()}
-        found = {}
-        for text in dict.fromkeys(row.text for row in self.asked):
-            of_text = values.get(normalize(text), np.empty(0))
-            yes, no = (int((of_text == value).sum()) for value in (1, 0))
-            found[text] = max(0, FEWEST - yes), max(0, FEWEST - no)
-        return found
+        of_text = {row.text: values.get(normalize(row.text), np.empty(0)) for row in self.asked}
+
+        def lacks(each: Float[np.ndarray, " n"], value: int) -> int:
+            return max(0, FEWEST - int((each == value).sum()))
+
+        return {text: (lacks(each, 1), lacks(each, 0)) for text, each in of_text.items()}
 
     def answer(self, place: int, answer: str) -> None:
         """Take an answer and save it in the file; an earlier answer to the same is replaced.

@@ -155,10 +155,7 @@ PersonsAnswer = Literal["yes", "no", "not sure"]
 
 
 class Annotations(Part):
-    """The answers of a person to all questions about pictures, and the file that has them.
-
-    Of each question, how many yes and no its text lacks until it teaches.
-    """
+    """A person's answers, their file, and how many yes and no each question's text still lacks."""
 
     file: str
     answers: list[PersonsAnswer | None]
@@ -314,14 +311,10 @@ def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExe
 
     @app.get(ANNOTATIONS)
     async def get_annotations() -> Annotations:
-        lacking = annotating.lacking()
-        return Annotations.model_validate(
-            {
-                "file": str(annotating.path),
-                "answers": annotating.answers(),
-                "lacking": [lacking[row.text] for row in annotating.asked],
-            }
-        )
+        of_text = annotating.lacking()
+        lacking = [of_text[row.text] for row in annotating.asked]
+        given = {"file": str(annotating.path), "answers": annotating.answers()}
+        return Annotations.model_validate({**given, "lacking": lacking})
 
     @app.get(ANNOTATIONS + "/{place}")
     async def get_question(place: int) -> AskedOfPicture:

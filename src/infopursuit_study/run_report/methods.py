@@ -79,14 +79,12 @@ def is_paper_method(
 
 
 def first_of_best(measured: Sequence[Sequence[tuple[float, int]]]) -> int:
-    """Return which group of runs is the best in validation, by number; of a tie the first.
+    """Return the first group of runs that ties with the best in validation, by number.
 
-    Those are tied with the best whose mean over seeds is within its standard error: a few images
-    tell no more.
+    Means over seeds tie within the best one's standard error: a few images tell no more.
 
     Args:
-        measured: of each group, the simplest first, and each seed: the AUC of its validation, and
-            of how many images it is (0 if that is not known).
+        measured: of each group, the simplest first, and seed: validation AUC, and number of images.
     """
     means = [fmean(area for area, _ in group) for group in measured]
     best = max(range(len(means)), key=means.__getitem__)

@@ -108,7 +108,6 @@ def test_the_best_in_validation_is_explored(trained: Params) -> None:
 
 
 def test_few_images_tell_no_runs_apart() -> None:
-    """Two of 8 images are a tie, of 800 they are none; and one seed more is more images."""
     for count, seeds, first in ((8, 1, 0), (800, 1, 1), (50, 1, 0), (50, 9, 1)):
         areas = ([(0.95, count)] * seeds, [(0.97, count)] * seeds, [(0.96, count)] * seeds)
         assert first_of_best(areas) == first

@@ -28,10 +28,7 @@ Schedule = Literal["constant", "cosine", "plateau"]
 
 @dataclass(frozen=True)
 class VariationalSettings:
-    """Settings of one training run. Defaults are the paper's, but for how long it trains.
-
-    The paper trains for 1,500 passes over the images in each phase, and `alternating` for 800; it
-    measures held-out accuracy every 10. Here both are counted in updates.
+    """Settings of one training run. Defaults are the paper's, but for how many updates there are.
 
     Attributes:
         dictionary: `fixed` keeps the initial queries; `alternating` and `joint` learn them.
