@@ -12,6 +12,7 @@ from typing import Annotated
 import torch
 from pydantic import Field
 
+from infopursuit.core.files import settings_sha256, table_sha256
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
@@ -20,7 +21,7 @@ from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
 from infopursuit_study.comparison.entries import ENTRIES, Task
-from infopursuit_study.comparison.seeds import key_of, measure_peers
+from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.peers.black_boxes import load_class_embeddings
 
 # Fewer words are not a control: a table of precomputed texts has a handful of them by chance.
@@ -67,8 +68,9 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     }
     share = settings.validation_fraction
     inputs = [paths.UNIVERSE, paths.CONTROL, images, classes, known, labels]
-    measured = {"share": share, "max_images": settings.max_images, "code": code_key(__file__)}
-    key = key_of(measured, inputs)
+    files = {str(path): table_sha256(path) for path in inputs}
+    facts = {"share": share, "max_images": settings.max_images, "files": files}
+    key = settings_sha256({**facts, "code": code_key(__file__)})[:16]
     one_device = settings.compute.torch_device() == "cuda"
     # One process holds the GPU; on a CPU each seed has a process, whose peak of memory is its own.
     processes = 0 if one_device else settings.compute.threads

@@ -16,7 +16,7 @@ import os
 import pickle
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -28,7 +28,7 @@ import torch
 from threadpoolctl import threadpool_limits
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import settings_sha256, table_sha256, write_text
+from infopursuit.core.files import write_text
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit_study.comparison.entries import ENTRIES, Task
 from infopursuit_study.comparison.protocol import measure_seed
@@ -81,12 +81,6 @@ def measure_peers(
         results = {str(seed): _kept(kept, each, seed) for each, seed in jobs if each == peer}
         write_peer(folder, dataset, peer, PeerResult(absent.get(peer), results))
     return len(jobs)
-
-
-def key_of(settings: Mapping[str, Any], inputs: Iterable[str | Path]) -> str:
-    """Return 16 digits for inputs, settings, and the code that measures, which is one of these."""
-    files = {str(path): table_sha256(path) for path in map(Path, inputs)}
-    return settings_sha256({"settings": dict(settings), "files": files})[:16]
 
 
 @dataclass(frozen=True)

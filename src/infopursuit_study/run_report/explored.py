@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -62,24 +61,24 @@ def best_run(
         settings = known[run]["settings"]
         return run.init != CONTROL and explains_in_words(settings), not has_updates(settings)
 
+    measured = {
+        run: (facts["selected"]["validation_auc"], images_held_out(facts))
+        for run, facts in known.items()
+    }
     plain = max(map(kind, names))[0]
     ranked: list[str] = []
     for of_kind in sorted({kind(run) for run in names if kind(run)[0] == plain}, reverse=True):
         alike = [run for run in names if kind(run) == of_kind]
         groups = [[*runs] for _, runs in groupby(alike, key=lambda run: run[:3])]
         while groups:
-            measured = [[_measured(known[run]) for run in group] for group in groups]
-            ranked += map(str, groups.pop(first_of_best(measured)))
+            areas = [[measured[run] for run in group] for group in groups]
+            ranked += map(str, groups.pop(first_of_best(areas)))
     for name in ranked:
         model = load_fitted(models / name, device=device)
         part = described(model.pursuit_, Facts(name, DEFAULT_STOP))
         if part.scores is not None or part.networks is not None:
             return name, model
     return ranked[0], load_fitted(models / ranked[0], device=device)
-
-
-def _measured(provenance: Mapping[str, Any]) -> tuple[float, int]:
-    return provenance["selected"]["validation_auc"], images_held_out(provenance)
 
 
 def write_explorer(
