@@ -42,8 +42,6 @@ class Conditioned:
         self.asked = torch.zeros_like(self.variance, dtype=torch.bool)
         self._surprises = self.evidence.new_zeros(batch, ROOM, self.evidence.shape[1])
         self._loadings = self.variance.new_zeros(batch, ROOM, self.variance.shape[1])
-        # The same in float32, for the ratios of all questions.
-        self._short = [self._surprises.float(), self._loadings.float()]
 
     @property
     def surprises(self) -> Float[Tensor, "b T c"]:
@@ -88,12 +86,11 @@ class Conditioned:
         self.variance = torch.addcmul(self.variance, loading, loading, value=-1)
         self.variance = self.variance.maximum(LEAST * self.own)
         self.asked[rows, queries] |= counts
-        kept = [self._surprises, self._loadings, *self._short]
         if self.length == self._surprises.shape[1]:
-            kept = [torch.cat([each, each.new_zeros(each[:, :ROOM].shape)], dim=1) for each in kept]
-            self._surprises, self._loadings, *self._short = kept
-        for each, new in zip(kept, [surprise, loading] * 2, strict=True):
-            each[:, self.length] = new
+            for name in ("_surprises", "_loadings"):
+                full = getattr(self, name)
+                setattr(self, name, torch.cat([full, torch.zeros_like(full[:, :ROOM])], dim=1))
+        self._surprises[:, self.length], self._loadings[:, self.length] = surprise, loading
         self.length += 1
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
@@ -102,30 +99,12 @@ class Conditioned:
             return
         for name in ("evidence", "variance", "asked", "_surprises", "_loadings"):
             setattr(self, name, getattr(self, name)[rows])
-        self._short = [each[rows] for each in self._short]
 
-    def means(
-        self, rows: Int[Tensor, " r"], classes: Int[Tensor, "r l"], queries: Int[Tensor, "r m"]
-    ) -> Float[Tensor, "r l m"]:
-        """Return the mean of the answers of some histories to some questions, in some classes."""
-        steps = self.length
-        surprises = self.surprises[rows].gather(2, classes.unsqueeze(1).expand(-1, steps, -1))
-        loadings = self.loadings[rows].gather(2, queries.unsqueeze(1).expand(-1, steps, -1))
-        before = self.scores.means[classes.unsqueeze(2), queries.unsqueeze(1)]
-        return torch.baddbmm(before, surprises.mT, loadings)
+    def means(self, rows: Int[Tensor, " r"], classes: Int[Tensor, "r l"]) -> Float[Tensor, "r l k"]:
+        """Return the mean of each answer to some histories in some classes.
 
-    def spread(self, posterior: Float[Tensor, "b c"]) -> Float[Tensor, "b k"]:
-        """Return the variance of the classes' means of every answer, under a posterior; float32.
-
-        The means of all classes and questions are not held: only those that classes had before any
-        answer, which all images share.
+        Those of all histories and classes are not held: few classes are left after some answers.
         """
-        weights, means = posterior.float(), self.scores.deviations
-        spread = weights @ means.square() - (weights @ means).square()
-        if self.length:
-            surprises, loadings = (each[:, : self.length] for each in self._short)
-            centre = surprises @ weights.unsqueeze(2)
-            weighted = (surprises - centre) * weights.unsqueeze(1)
-            learned = (weighted @ (2 * means)).baddbmm_(weighted @ surprises.mT, loadings)
-            spread += learned.mul_(loadings).sum(dim=1)
-        return spread.clamp_min_(0)
+        places = classes.unsqueeze(1).expand(-1, self.length, -1)
+        surprises = self.surprises[rows].gather(2, places)
+        return torch.baddbmm(self.scores.means[classes], surprises.mT, self.loadings[rows])

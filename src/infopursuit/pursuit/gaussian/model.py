@@ -31,12 +31,10 @@ from infopursuit.pursuit.querier import Criterion
 # Information is computed of this many questions: those with the largest ratio of spread to
 # variance.
 CANDIDATES = 8
-# They are looked for among this many, by a ratio in float32.
-LOOKED_AT = 16
 # What a yes that is as likely as not adds to the information, as a share of it.
 SAYABLE = 1.5
-# Histories that are looked at together: few enough that their classes stay in the cache.
-AT_ONCE = 64
+# Means of classes that are held at once: few enough that they stay in the cache.
+NUMBERS = 2**18
 # Information that differs by less, in nats, is equal.
 ROUNDING = 1e-9
 
@@ -165,35 +163,37 @@ class _Questions(Conditioned):
         if not self.loadings.shape[1] and rows > 1:  # all histories are empty, and so alike
             return _Questions(self.scores, 1).outputs(1).repeat(rows, 1)
         posterior = (self.scores.log_prior + self.evidence).softmax(dim=1)
-        ratio = (self.spread(posterior) / self.variance.float()).masked_fill(self.asked, -torch.inf)
-        places = ratio.topk(min(LOOKED_AT, ratio.shape[1]), dim=1).indices.sort(dim=1).values
         posterior = posterior.where(posterior > NEGLIGIBLE, 0)
         posterior = posterior / posterior.sum(dim=1, keepdim=True)
         counts = (posterior > 0).sum(dim=1)
-        values = torch.full_like(self.variance, -torch.inf)
-        for some in counts.argsort().split(AT_ONCE):  # with about as many classes
-            believed, classes = posterior[some].topk(int(counts[some].max()), dim=1)
-            queries, value = self._values(some, classes, believed, places[some])
+        values, order = torch.full_like(self.variance, -torch.inf), counts.argsort(descending=True)
+        first = 0
+        while first < len(order):  # histories with about as many classes that are left
+            most = int(counts[order[first]])
+            some = order[first : first + max(NUMBERS // (most * values.shape[1]), 1)]
+            believed, classes = posterior[some].topk(most, dim=1)
+            queries, value = self._values(some, classes, believed)
             values[some.unsqueeze(1), queries] = value
+            first += len(some)
         return values
 
     def _values(
-        self, rows: Tensor, classes: Tensor, posterior: Tensor, places: Tensor
+        self, rows: Tensor, classes: Tensor, posterior: Tensor
     ) -> tuple[Int[Tensor, "r m"], Float[Tensor, "r m"]]:
-        """Return the candidates among some questions to some histories, and their values."""
-        means, variance = self.means(rows, classes, places), self.variance[rows].gather(1, places)
-        # The ratio again, in float64: which questions are candidates hangs on no rounding.
-        weights = posterior.unsqueeze(1)
-        centre = weights @ means
-        ratio = (weights @ (means - centre).square_()).squeeze(1) / variance
-        ratio = ratio.masked_fill(self.asked[rows].gather(1, places), -torch.inf)
-        best = ratio.argsort(dim=1, descending=True, stable=True)[:, :CANDIDATES]
-        ratio, places = ratio.gather(1, best), places.gather(1, best)
+        """Return the candidates of some histories, and their values."""
+        means, variance, weights = (
+            self.means(rows, classes),
+            self.variance[rows],
+            posterior[:, None],
+        )
+        spread = (weights @ (means - weights @ means).square_()).squeeze(1)
+        ratio = (spread / variance).masked_fill(self.asked[rows], -torch.inf)
+        ratio, best = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
         variance = variance.gather(1, best)
         means = means.gather(2, best.unsqueeze(1).expand(-1, means.shape[1], -1))
         yes = share_of_yes(means, variance, posterior, NOT_SURE).clamp(max=0.5)
         value = mixture_information(means, variance, posterior) * (1 + 2 * SAYABLE * yes)
-        return places, value.masked_fill(ratio == -torch.inf, -torch.inf)
+        return best, value.masked_fill(ratio == -torch.inf, -torch.inf)
 
 
 CLASSIFIERS.register(GaussianClassifier)

@@ -56,11 +56,6 @@ class NormalScores:
     temperature: Float[Tensor, " 3"]
 
     @cached_property
-    def deviations(self) -> Float[Tensor, "c k"]:
-        """The means less those of all classes alike; float32 keeps their squares precise."""
-        return (self.means - self.means.mean(dim=0)).float()
-
-    @cached_property
     def means_by_question(self) -> Float[Tensor, "k c"]:
         """The means, a row for each question."""
         return self.means.T.contiguous()
