@@ -23,8 +23,8 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import (
     EmbeddedShards,
     ShardedImages,
-    even_sample,
     held_out_by_seed,
+    spread_sample,
 )
 from infopursuit.datasets.matrix import BLOCK, Matrix, UnitMatrix
 from infopursuit.datasets.trained_on import each_row, remember
@@ -264,8 +264,7 @@ class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
         evolution = {
             moment: [texts[row] for row in rows.tolist()] for moment, rows in trained.rows.items()
         }
-        generator = torch.Generator().manual_seed(0)
-        sample = even_sample(held_out.labels, KEPT, generator).to(trainer.device)
+        sample = spread_sample(held_out.labels, KEPT).to(trainer.device)
         answers = trained.rule.answers(trainer.held_out.take(sample).cpu())
         self.pursuit_ = Pursuit(
             tuple(evolution["final"]),

@@ -20,11 +20,11 @@ from infopursuit.datasets.labelled_images import (
     EmbeddedShards,
     LabelledImages,
     all_images,
-    even_sample,
     held_out_by_seed,
     hold_out,
     image_ids,
     load_images,
+    spread_sample,
 )
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.methods import Method
@@ -169,8 +169,7 @@ def _held_out_sample(
     _, held = held_out_by_seed(labels, images.class_names, share, seed)
     out = np.zeros(len(labels), dtype=bool)
     out[held.numpy()] = True
-    generator = torch.Generator().manual_seed(seed)
-    rows = held[even_sample(labels[held], HELD_OUT, generator)].numpy()
+    rows = held[spread_sample(labels[held], HELD_OUT, seed)].numpy()
     return (images.take(rows), np.array(images.class_names)[labels[rows].numpy()]), out
 
 

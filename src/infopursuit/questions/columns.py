@@ -114,8 +114,7 @@ class TableQuestions(QuestionSource):
             if len(rows) > constraints.n_queries:
                 sample = data.sample(SELECTION_ROWS, seed)
                 answers = rule.answers(sample.rows.tensor()).double()
-                weights = torch.ones(len(sample)) if sample.weights is None else sample.weights
-                credit = credit_of(data.table(rule), answers, weights)
+                credit = credit_of(data.table(rule), answers, data.weighed(sample))
                 credit = credit.masked_fill(~allowed, -torch.inf)
                 credit[fixed] = torch.inf
                 order = credit.argsort(descending=True, stable=True)

@@ -76,7 +76,7 @@ class NaiveBayesPursuit(PursuitMethod):
         if held_out is not None and k:
             count = calibration_images(min(BUDGET, k), len(classes))
             predicted.append(_answered(querier, rule, held_out.sample(count, seed)))
-            kept = held_out.sample(KEPT, 0).rows.tensor()
+            kept = train.spread(held_out, KEPT).rows.tensor()
             conformity = Conformity(table.marginal, rule.answers(kept))
         few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
         if few and split.may_hold_out:
@@ -111,8 +111,9 @@ class NaiveBayesPursuit(PursuitMethod):
         if held_out is not None:
             shown = held_out.sample(HELD_OUT, seed)
             ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
-            right = ending.posterior.argmax(dim=1) == shown.labels
-            facts["held_out_accuracy"] = right.double().mean().item()
+            right = (ending.posterior.argmax(dim=1) == shown.labels).double()
+            weights = train.weighed(shown)
+            facts["held_out_accuracy"] = float(right @ weights / weights.sum())
         known = questions.knowledge
         return Fitted(pursuit, facts, None if known is None else known())
 
@@ -198,7 +199,7 @@ def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> 
     shown = data.sample(FITTED_ON, seed)
     answers = questions.rule.answers(shown.rows.tensor())
     gaps_tell = not questions.rule.has_gaps
-    return fit_subclasses(querier, answers, shown.labels, shown.weights, seed, gaps_tell)
+    return fit_subclasses(querier, answers, shown.labels, data.weighed(shown), seed, gaps_tell)
 
 
 def _answered(querier: InformationGain, rule: AnswerRule, rows: InMemorySet) -> HeldOut:

@@ -77,7 +77,7 @@ class GaussianPursuit(PursuitMethod):
         scores, conformity = replace(scores, temperature=temperature), None
         if held_out is not None:
             kept = held_out.sample(KEPT, 0)
-            weights = texts.weights(kept)
+            weights = train.weighed(kept)
             weights = (weights * len(kept) / weights.sum()).float()
             conformity = GaussianConformity(scores, rule.answers(kept.rows.tensor()), weights)
         queries, names = texts.texts.named(rows), tuple(map(str, classes))
@@ -99,7 +99,7 @@ class GaussianPursuit(PursuitMethod):
             shown = held_out.sample(HELD_OUT, seed)
             ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
             right = (ending.posterior.argmax(dim=1) == shown.labels).double()
-            weights = texts.weights(shown)
+            weights = train.weighed(shown)
             facts["held_out_accuracy"] = float((right * weights).sum() / weights.sum())
         return Fitted(pursuit, facts, None if texts.known is None else texts.known.table())
 
@@ -111,7 +111,7 @@ def fitted(
     images = texts.data.sample(SAMPLED, seed)
     rule = texts.rule(rows, levels, images)
     answers = rule.answers(images.rows.tensor())
-    return rule, normal_scores(texts.moments, rule, answers, texts.weights(images))
+    return rule, normal_scores(texts.moments, rule, answers, texts.data.weighed(images))
 
 
 def words_of(
@@ -127,13 +127,15 @@ def words_of(
     shown = images.sample(SHOWN, 0)
     rolled = pursuit.roll_out(shown.rows.tensor(), min(FIRST, len(rows)))
     yes = rolled.answers > NOT_SURE
-    words: dict[str, Any] = {"yes": yes.sum(dim=1).double().mean().item(), "fits": None}
+    weights = texts.data.weighed(shown)
+    of_each = yes.sum(dim=1).double()
+    words: dict[str, Any] = {"yes": float(weights @ of_each / weights.sum()), "fits": None}
     words["unnamed"] = []
     if texts.known is not None:
         fitting = texts.known.fitting(rows)
         leading = rolled.posteriors[:, -1].argmax(dim=1).unsqueeze(1)
-        fits = fitting[leading, rolled.order][yes]
-        words["fits"] = fits.double().mean().item() if len(fits) else None
+        fits = (fitting[leading, rolled.order] & yes).sum(dim=1).double()
+        words["fits"] = float(weights @ fits / (weights @ of_each)) if yes.any() else None
         named = fitting.any(dim=1).tolist()
         words["unnamed"] = [
             each for each, some in zip(pursuit.class_names, named, strict=True) if not some
@@ -162,4 +164,4 @@ def course(
     evidence.append(exact.evidence_of_all(answers))
     stacked = torch.stack(evidence, dim=1)
     evidence = stacked - stacked.amax(dim=2, keepdim=True)
-    return Course(exact.log_prior, evidence, images.labels, texts.weights(images))
+    return Course(exact.log_prior, evidence, images.labels, texts.data.weighed(images))

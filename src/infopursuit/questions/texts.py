@@ -220,7 +220,8 @@ class TextScores:
 
     def __init__(self, source: TextSource, data: TrainingSet) -> None:
         self.texts, self.data, self.annotated = source.texts, data, source.annotated
-        self.known, self.moments = source.known(data.classes), ScoreMoments.of(data.moments)
+        self.known = source.known(data.classes)
+        self.moments = ScoreMoments.of(data.moments, data.prior)
         self._map = fit_score_map(source.reference, data.moments.discounted, len(data.classes))
 
     def directions(self, rows: Int[Tensor, " m"]) -> Float[Tensor, "m d"]:
@@ -237,7 +238,7 @@ class TextScores:
         some = torch.randperm(count, generator=generator)[:LEVELLED_TEXTS].sort().values
         images = self.data.sample(LEVELLED, seed)
         scores, order = (images.rows.tensor() @ self.directions(some).T).flatten().sort()
-        below = self.weights(images).repeat_interleave(len(some))[order].cumsum(dim=0)
+        below = self.data.weighed(images).repeat_interleave(len(some))[order].cumsum(dim=0)
         most = min(ABOVE_LEVEL, MOST_ABOVE * count) / count
         above = torch.tensor([NO_SHARE, most, most * ABOVE_YES / ABOVE_LEVEL]).double()
         places = torch.searchsorted(below, (1 - above) * below[-1])
@@ -247,20 +248,13 @@ class TextScores:
         """Return how images answer some of the texts."""
         directions, shares = self.directions(rows), None
         if self.known is not None:
-            shares = self.known.true_shares(self.data.moments.prior)[rows]
+            shares = self.known.true_shares(self.data.prior.float())[rows]
         of_texts = torch.tensor(levels).repeat(len(rows), 1)
         for place, row in enumerate(rows.tolist()):
             if row in self.annotated:  # their cuts are where people say no and yes
                 of_texts[place] = torch.tensor(self.annotated[row].cuts)
         scores = images.rows.tensor() @ directions.T
-        return level_answers(directions, scores, of_texts, self.weights(images), shares)
-
-    def weights(self, images: InMemorySet) -> Float[Tensor, " n"]:
-        """Return what images of a sample count, so that classes are as frequent as they are."""
-        own = torch.ones(len(images), dtype=torch.float64)
-        own = own if images.weights is None else images.weights
-        totals = torch.bincount(images.labels, own, minlength=len(self.data.classes))
-        return own * (self.moments.prior / totals)[images.labels]
+        return level_answers(directions, scores, of_texts, self.data.weighed(images), shares)
 
     def place(self, rows: Int[Tensor, " k"], text: str | None) -> int | None:
         """Return which of some texts the given one is."""

@@ -47,23 +47,20 @@ class ScoreMoments(NamedTuple):
         means: of the images of each class.
         within: covariance of the images of a class.
         freedom: its degrees of freedom.
+        prior: the share of each class.
     """
 
     classes: Float[Tensor, " c"]
     means: Float[Tensor, "c d"]
     within: Float[Tensor, "d d"]
     freedom: float
+    prior: Float[Tensor, " c"]
 
     @classmethod
-    def of(cls, moments: ClassMoments) -> ScoreMoments:
+    def of(cls, moments: ClassMoments, prior: Float[Tensor, " c"]) -> ScoreMoments:
         """Return those of training images."""
         freedom = float((moments.weights.sum() - len(moments.weights)).clamp_min(1))
-        return cls(moments.weights, moments.means, moments.expected, freedom)
-
-    @property
-    def prior(self) -> Float[Tensor, " c"]:
-        """The share of each class."""
-        return self.classes / self.classes.sum()
+        return cls(moments.weights, moments.means, moments.expected, freedom, prior)
 
     @property
     def between(self) -> Float[Tensor, "d d"]:

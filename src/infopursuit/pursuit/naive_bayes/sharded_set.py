@@ -120,7 +120,16 @@ class ShardedSet(TrainingSet):
         samples = training.sample(SAMPLED, classes), out.sample(HELD_OUT, classes)
         self._sample, held_out, self._moments = self._samples(samples)
         self._held_images = int(out.counts.sum())
+        held = torch.from_numpy(out.of_class(out.counts, classes)).double()
+        self._counts = self._moments.weights
+        if held.max() >= HELD_OUT_OF_A_CLASS:  # of a large class a smaller share
+            self._counts = self._counts + held
         return self, self._in_memory(held_out) if len(held_out.labels) else None
+
+    @property
+    def prior(self) -> Float[Tensor, " c"]:
+        """The share of each class in all images; `split` has to run before."""
+        return self._counts / self._counts.sum()
 
     @property
     def moments(self) -> ClassMoments:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -67,6 +67,11 @@ class TrainingSet(ABC):
 
     @property
     @abstractmethod
+    def prior(self) -> Float[Tensor, " c"]:
+        """The share of each class in the weight of all rows, those held out from them included."""
+
+    @property
+    @abstractmethod
     def moments(self) -> ClassMoments:
         """The moments of the rows by class."""
 
@@ -97,7 +102,34 @@ class TrainingSet(ABC):
 
     @abstractmethod
     def sample(self, size: int, seed: int = 0) -> InMemorySet:
-        """Return at most `size` rows, as many of each class as of any other."""
+        """Return at most `size` rows, as many of each class as of any other.
+
+        A mean over them is no mean over all rows: `weighed` says what each counts for that.
+        """
+
+    def weighed(self, rows: InMemorySet) -> Float[Tensor, " m"]:
+        """Return weights of a sample by which its classes are as frequent as `prior` says.
+
+        They have the sum of the sample's own weights. Held-out rows are such a sample, too: of a
+        large class a smaller share is held out (`HELD_OUT_OF_A_CLASS`).
+        """
+        own = torch.ones(len(rows)).double() if rows.weights is None else rows.weights
+        totals = torch.bincount(rows.labels, own, minlength=len(self.classes))
+        scaled = own * (self.prior / totals)[rows.labels]
+        return scaled * (own.sum() / scaled.sum())
+
+    def spread(self, rows: InMemorySet, size: int) -> InMemorySet:
+        """Return at most `size` rows of a sample, drawn by `weighed`, so that each counts 1.
+
+        A row that weighs much may be there more than once.
+        """
+        order = torch.randperm(len(rows), generator=torch.Generator().manual_seed(0))
+        order = order[rows.labels[order].argsort(stable=True)]
+        below = self.weighed(rows)[order].cumsum(dim=0)
+        count = min(size, len(rows))
+        steps = (torch.arange(count) + 0.5) / count * below[-1]
+        places = torch.searchsorted(below, steps).clamp_max(len(rows) - 1)
+        return replace(rows.subset(order[places].sort().values), weights=None)
 
     @abstractmethod
     def table(self, rule: AnswerRule) -> AnswerTable:
@@ -113,6 +145,8 @@ class InMemorySet(TrainingSet):
         labels: numbers of the classes.
         weights: float64, positive; None for 1 each.
         classes: (c,) the labels as people gave them.
+        whole: (c,) the weight of each class before rows were held out, if it had too many to hold
+            out the share asked for; None if these rows have the shares of the classes.
     """
 
     rows: Matrix
@@ -120,6 +154,7 @@ class InMemorySet(TrainingSet):
     weights: Float[Tensor, " n"] | None
     classes: np.ndarray
     cluster: RayCluster | None = None
+    whole: Float[Tensor, " c"] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -128,6 +163,14 @@ class InMemorySet(TrainingSet):
     def total(self) -> float:
         """The weight of all rows: their number without weights."""
         return float(len(self) if self.weights is None else self.weights.sum())
+
+    @property
+    def prior(self) -> Float[Tensor, " c"]:
+        """The share of each class in the weight of all rows, those held out from them included."""
+        totals = self.whole
+        if totals is None:
+            totals = torch.bincount(self.labels, self.weights, minlength=len(self.classes)).double()
+        return totals / totals.sum()
 
     @cached_property
     def moments(self) -> ClassMoments:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -172,10 +215,12 @@ class InMemorySet(TrainingSet):
         held = held_out_by_content(self.keys, self.labels.numpy(), share)
         if not held.any():
             return self, None
-        return (
-            self.subset(torch.from_numpy(np.flatnonzero(~held))),
-            self.subset(torch.from_numpy(np.flatnonzero(held))),
+        train, held_out = (
+            self.subset(torch.from_numpy(np.flatnonzero(each))) for each in (~held, held)
         )
+        if held_out.labels.bincount().max() >= HELD_OUT_OF_A_CLASS:
+            train.whole = self.prior * self.total
+        return train, held_out
 
     @property
     def distinct(self) -> int:
@@ -212,12 +257,14 @@ class InMemorySet(TrainingSet):
 
     def table(self, rule: AnswerRule) -> AnswerTable:
         """Return the rates of each answer in each class."""
-        return fit_table(rule, self.rows.blocks(), self.labels, self.weights)
+        table = fit_table(rule, self.rows.blocks(), self.labels, self.weights)
+        return table if self.whole is None else replace(table, log_prior=self.prior.log().float())
 
     def subset(self, places: Int[Tensor, " m"]) -> InMemorySet:
         """Return some of the rows."""
         weights = None if self.weights is None else self.weights[places]
-        return InMemorySet(self.rows.subset(places), self.labels[places], weights, self.classes)
+        some = self.rows.subset(places), self.labels[places], weights, self.classes
+        return InMemorySet(*some, whole=self.whole)
 
 
 # -- keys -----------------------------------------------------------------------------------------

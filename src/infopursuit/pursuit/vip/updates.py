@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from infopursuit.datasets.labelled_images import even_sample
+from infopursuit.datasets.labelled_images import spread_sample
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.pursuit.answers.directions import fit_score_map
 from infopursuit.pursuit.answers.moments import class_moments
@@ -214,7 +214,7 @@ def answer_rule(
     """
     if settings.answers == "threshold":  # of a dictionary that stays as it is
         queries = dictionary().detach()
-        sample = even_sample(labels, THRESHOLD_IMAGES, torch.Generator().manual_seed(0))
+        sample = spread_sample(labels, THRESHOLD_IMAGES)
         shown = images.take(sample.to(images.own.device)).cpu()
         texts = UnitMatrix(reference, "texts")
         rows = UnitMatrix(shown, "images")
