@@ -36,6 +36,8 @@
 export const RUNNERS_UP = 3;
 // An answer this close to a level, in steps between levels, is that level.
 const NEAR_LEVEL = 1e-4;
+// An answer tells nothing if its logarithms differ by less between all classes.
+const TELLS_NOTHING = 1e-6;
 // Answers in a row are grouped if they leave each class in a band narrower than this, and the most
 // probable class as it was. If that is so of all, this many that moved a class most stand alone.
 const LITTLE = 1 / 10;
@@ -171,10 +173,14 @@ export class NaiveBayes {
     return result;
   }
 
-  /** The evidence of a class, given that of its subclasses. @param {Float64Array} evidence (s)
-   * @param {number} y */
-  evidenceOf(evidence, y) {
-    return logSumExp(evidence.filter((_, z) => this.of[z] === y));
+  /** Logarithms of classes from those of their subclasses; -Infinity for a class that is left out.
+   * @param {Float64Array} logs (s) @returns {Float64Array} (c) */
+  pooledLogs(logs) {
+    const { of, s, c } = this;
+    const tops = new Float64Array(c).fill(-Infinity);
+    for (let z = 0; z < s; z++) tops[of[z]] = Math.max(tops[of[z]], logs[z]);
+    const sums = this.pooled(logs.map((each, z) => Math.exp(each - tops[of[z]])));
+    return tops.map((top, y) => top + Math.log(sums[y]));
   }
 
   /** Add the evidence of an answer: log P(answer | subclass).
@@ -206,20 +212,31 @@ export class NaiveBayes {
     return evidence;
   }
 
-  /** @param {Float64Array} evidence @param {number} asked @returns {Float64Array} (c) */
+  /** Whether an answer is more probable in one class than in another. @param {Answered} answered */
+  tells(answered) {
+    const own = new Float64Array(this.s);
+    this.add(own, answered);
+    return Math.max(...own) - Math.min(...own) > TELLS_NOTHING;
+  }
+
+  /** @param {Float64Array} evidence (s)
+   * @param {number} asked how many answers told something @returns {Float64Array} (c) */
   posterior(evidence, asked) {
     const { independentAnswers, evidenceWeight, growth, temperatureRatio: ratio } = this.table;
     const power = this.table.priorExponent;
-    const { logPrior } = this;
     if (!asked) return this.pooled(softmax(evidence));
+    const prior = this.pooledLogs(this.logPrior);
+    const { logPrior, of } = this;
     const divisor = (1 + asked / independentAnswers) ** growth / evidenceWeight;
     /** @param {number} by */
-    const divided = (by) =>
-      softmax(evidence.map((all, z) => logPrior[z] / by ** power + (all - logPrior[z]) / by));
-    const sharp = divided(divisor / ratio);
-    if (ratio === 1) return this.pooled(sharp);
+    const divided = (by) => {
+      // P(subclass | class) stays whole.
+      const said = evidence.map((all, z) => (all - logPrior[z]) / by + logPrior[z] - prior[of[z]]);
+      const worn = (/** @type {number} */ own) => (own === -Infinity ? own : own / by ** power);
+      return softmax(this.pooledLogs(said).map((each, y) => worn(prior[y]) + each));
+    };
     const flat = divided(divisor * ratio);
-    return this.pooled(sharp.map((each, z) => (each + flat[z]) / 2));
+    return divided(divisor / ratio).map((sharp, y) => (sharp + flat[y]) / 2);
   }
 
   /** The gain of every question, times what it counts, in nats; for its cost, if it has one.
@@ -306,7 +323,8 @@ export class NaiveBayes {
     for (const query of this.late(history)) order[query] = -Infinity;
     // Rounding may leave a gain a hair below zero.
     const values = order.map((gain) => (gain < 0 && gain > -Infinity ? 0 : gain));
-    return { posterior: this.posterior(evidence, history.length), values, order };
+    const told = history.filter((answered) => this.tells(answered)).length;
+    return { posterior: this.posterior(evidence, told), values, order };
   }
 }
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.gain import entropy, information_gain
@@ -17,6 +17,8 @@ from infopursuit.pursuit.parts import Expected, Sizes
 
 # An answer this close to a level, in steps between levels, is that level.
 LEVEL = 1e-4
+# An answer tells nothing if its logarithms differ by less between all classes.
+TELLS_NOTHING = 1e-6
 # Nothing is certain, however many images agree.
 LEAST, MOST = 0.01, 0.99
 # Two thresholds may have no image in between, so each of three or more answers gets at least this.
@@ -37,8 +39,9 @@ class AnswerTable:
         log_likelihood: (v, k, c), log P(answer | class); the answers of a query sum to one.
         log_prior: (c,), log P(class).
         independent_answers: m. Answers are not quite independent given the class, so their sum is
-            too sure of itself, the more so the more were asked. The logits are the sum divided by
-            (1 + t / m)^p / s after t answers; the most probable class stays the same. Before any
+            too sure of itself, the more so the more were asked. The logits are the log-prior plus
+            the sum divided by (1 + t / m)^p / s after t answers that tell something. If classes are
+            equally frequent, or q is 1, the most probable class stays the same. Before any such
             answer the posterior is the prior, whatever the calibration.
         evidence_weight: s, what each answer counts: less than 1 if the rates are of few images.
         growth: p. With 1, all answers are correlated alike, and infinitely many are worth m
@@ -77,6 +80,11 @@ class AnswerTable:
         """Return the logits of the classes; a table of subclasses pools theirs."""
         return logits
 
+    @property
+    def class_prior(self) -> Float[Tensor, " c"]:
+        """log P(class); a table of subclasses pools theirs."""
+        return self.log_prior
+
     def gain_of(self) -> Callable[[Float[Tensor, "b c"]], Float[Tensor, "b k"]]:
         """Return the function that turns posteriors into the gain of each query, in nats."""
         likelihood = self.log_likelihood.exp()
@@ -100,6 +108,20 @@ class AnswerTable:
         share = off.abs().unsqueeze(1)
         return at_level + torch.log1p(share * (ratio - 1))
 
+    @cached_property
+    def _tells(self) -> Bool[Tensor, "v k"]:
+        return self.log_likelihood.amax(dim=2) - self.log_likelihood.amin(dim=2) > TELLS_NOTHING
+
+    def telling(self, answers: Float[Tensor, "b k"]) -> Bool[Tensor, "b k"]:
+        """Return which answers tell something: they are more probable in one class than another."""
+        level = self.level_of(answers)
+        tells = self._tells[level, torch.arange(answers.shape[1], device=answers.device)]
+        between = (answers * (self.levels - 1) - level).abs() >= LEVEL
+        rows, queries = between.nonzero(as_tuple=True)
+        if len(rows):
+            tells[rows, queries] = telling(self.log_likelihood_of(queries, answers[between]))
+        return tells
+
     def evidence(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Float[Tensor, "b c"]:
@@ -120,21 +142,24 @@ class AnswerTable:
     def calibrated(
         self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
-        """Return the logits from the evidence of `asked` answers; before any, the log-prior."""
+        """Return the logits of the classes from `evidence`, of the classes or their subclasses.
+
+        `asked` answers told something (`telling`); after none they are the log-prior.
+        """
+        before = self.pooled(evidence)
         if isinstance(asked, int) and not asked:
-            return evidence
-        divisor = self.divisor(asked)
+            return before
+        divisor, evidence = self.divisor(asked), evidence - self.log_prior
         logits = self.logits(evidence, divisor)
         if self.temperature_ratio != 1:
             both = [divisor / self.temperature_ratio, divisor * self.temperature_ratio]
             both = [self.logits(evidence, each).log_softmax(dim=-1) for each in both]
             logits = torch.logaddexp(*both) - math.log(2)
-        return logits if isinstance(asked, int) else torch.where(asked > 0, logits, evidence)
+        return logits if isinstance(asked, int) else torch.where(asked > 0, logits, before)
 
     def logits(self, evidence: Float[Tensor, "b c"], divisor: Any) -> Float[Tensor, "b c"]:
-        """Return the logits if the evidence of the answers is divided by `divisor`."""
-        prior = self.log_prior / divisor**self.prior_exponent
-        return prior + (evidence - self.log_prior) / divisor
+        """Return the logits of the classes if the evidence of answers is divided by `divisor`."""
+        return self.log_prior / divisor**self.prior_exponent + evidence / divisor
 
     def divisor(self, asked: Tensor | float | int) -> Any:
         """Return what the evidence of `asked` answers is divided by."""
@@ -197,6 +222,11 @@ class AnswerTable:
             float(tensors.get("prior_exponent", 1.0)),
         )
         return cls(tensors["log_likelihood"], tensors["log_prior"], *calibration)
+
+
+def telling(evidence: Float[Tensor, "m c"]) -> Bool[Tensor, " m"]:
+    """Return which of m answers tell something, by their evidence for each class."""
+    return evidence.amax(dim=1) - evidence.amin(dim=1) > TELLS_NOTHING
 
 
 class Counts(NamedTuple):

@@ -57,8 +57,9 @@ class ScoreMoments(NamedTuple):
     prior: Float[Tensor, " c"]
 
     @classmethod
-    def of(cls, moments: ClassMoments, prior: Float[Tensor, " c"]) -> ScoreMoments:
-        """Return those of training images."""
+    def of(cls, moments: ClassMoments, prior: Float[Tensor, " c"] | None = None) -> ScoreMoments:
+        """Return those of training images; `prior` is their own if None is given."""
+        prior = moments.weights / moments.weights.sum() if prior is None else prior
         freedom = float((moments.weights.sum() - len(moments.weights)).clamp_min(1))
         return cls(moments.weights, moments.means, moments.expected, freedom, prior)
 

@@ -256,30 +256,33 @@ def fit_calibration(
     images = torch.zeros(budget).double()
     for querier, answers, labels, given in held_out:
         weights = torch.ones(len(labels)).double() if given is None else given.double()
-        table = querier.table
-        weights = _by_prior(weights, labels, table.pooled(table.log_prior))
+        table, whole = querier.table, replace(querier.table, prior_exponent=0.0)
+        weights = _by_prior(weights, labels, table.class_prior)
         size = images_at_once(budget, len(table.log_prior))
         for some, truth, weight in zip(
             answers.split(size), labels.split(size), weights.split(size), strict=True
         ):
             order = asked_orders(querier, some, budget)
             level = table.level_of(some.gather(1, order))
-            prior, said = table.log_prior, table.log_likelihood[level, order].cumsum(dim=1)
-            both = [assumed.float().unsqueeze(1) * each for each in (ratio, 1 / ratio)]
-            both = [table.pooled(prior + said / each).softmax(dim=2) for each in both]
+            said = table.log_likelihood[level, order].cumsum(dim=1)
+            told = table.telling(some).gather(1, order).cumsum(dim=1)
+            by = assumed[told.clamp_min(1) - 1].float().unsqueeze(2)
+            both = [whole.logits(said, by * each).softmax(dim=2) for each in (ratio, 1 / ratio)]
             both = torch.stack(both).mean(dim=0)
-            before = table.pooled(prior).softmax(dim=0).expand(len(some), 1, -1)
+            before = table.class_prior.softmax(dim=0).expand(len(some), 1, -1)
             highest, predicted = torch.cat([before, both], dim=1).max(dim=2)
             stops = DEFAULT_STOP.steps_of(predicted, highest, None)[0].clamp_min(1) - 1
             places = torch.cat([always.expand(len(some), -1), stops.unsqueeze(1)], dim=1)
             chosen = said[torch.arange(len(some)).unsqueeze(1), places].flatten(0, 1)
-            of_each, counts = truth.repeat_interleave(len(share)), torch.outer(weight, share)
+            places = told.gather(1, places)  # what an answer is divided by depends on those told
+            of_each = truth.repeat_interleave(len(share))
+            counts = torch.outer(weight, share) * (places > 0)  # the prior needs no calibration
+            places = places.clamp_min(1) - 1
             for exponent, total in zip(exponents, losses, strict=True):
+                worn = replace(table, prior_exponent=exponent)
                 of_one = [
                     functional.cross_entropy(
-                        table.pooled(prior / divisor**exponent + chosen / divisor),
-                        of_each,
-                        reduction="none",
+                        worn.logits(chosen, divisor), of_each, reduction="none"
                     )
                     for divisor in wider.exp().float()
                 ]
@@ -298,7 +301,7 @@ def fit_calibration(
 
 
 def _uneven(table: AnswerTable) -> bool:
-    prior = table.pooled(table.log_prior)
+    prior = table.class_prior
     return bool(prior.max() - prior.min() > UNEVEN)
 
 

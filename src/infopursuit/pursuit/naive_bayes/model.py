@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import ANY, NOT_SURE, UNSURE
-from infopursuit.pursuit.answers.table import AnswerTable
+from infopursuit.pursuit.answers.table import AnswerTable, telling
 from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
@@ -78,16 +78,18 @@ class NaiveBayes:
     ) -> Float[Tensor, "b c"]:
         """Return the class logits of the history that `mask` selects; the largest is 0."""
         evidence = self.exact_rates.evidence(answers, mask)
-        return self.logits(evidence, mask.sum(dim=1, keepdim=True))
+        told = mask * self.exact_rates.telling(answers)
+        return self.logits(evidence, told.sum(dim=1, keepdim=True))
 
     def logits(
-        self, evidence: Float[Tensor, "b s"], asked: Float[Tensor, "b 1"] | int
+        self, evidence: Float[Tensor, "b s"], asked: Float[Tensor, "b 1"]
     ) -> Float[Tensor, "b c"]:
         """Return calibrated logits of the classes, from evidence of classes or their subclasses.
 
-        They have the table's dtype, and the largest is 0: float32 is precise there.
+        `asked` answers told something. The logits have the table's dtype, and the largest is 0:
+        float32 is precise there.
         """
-        calibrated = self.exact_rates.pooled(self.exact_rates.calibrated(evidence, asked))
+        calibrated = self.exact_rates.calibrated(evidence, asked)
         return (calibrated - calibrated.amax(dim=1, keepdim=True)).to(self.rates.log_prior.dtype)
 
     def incremental(self, batch: int) -> _ClassEvidence:
@@ -337,7 +339,7 @@ class _Evidence:
     ) -> None:
         self.table, self.redundant = table, redundant
         self.sum = table.log_prior.expand(batch, -1).clone()
-        self.asked: int | Tensor = 0  # of each history (b, 1), if they start with answers
+        self.asked = self.sum.new_zeros(batch, 1)  # answers that told something
         self.late: Tensor | None = None
         if redundant is not None:
             shape = batch, redundant.k
@@ -347,23 +349,20 @@ class _Evidence:
     def start(self, answers: Float[Tensor, "b k"], known: Bool[Tensor, "b k"]) -> None:
         mask = known.to(self.sum)
         self.sum = self.table.evidence(answers, mask)
-        self.asked = mask.sum(dim=1, keepdim=True)
+        self.asked = (mask * self.table.telling(answers)).sum(dim=1, keepdim=True)
         if self.redundant is not None:
             self.late = self.redundant.mask(answers, mask)
 
     @torch.no_grad()
     def add(self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]) -> None:
-        self.sum[: len(queries)] += self.table.log_likelihood_of(queries, answers)
-        if isinstance(self.asked, int):
-            self.asked += 1
-        else:
-            self.asked[: len(queries)] += 1
+        evidence = self.table.log_likelihood_of(queries, answers)
+        self.sum[: len(queries)] += evidence
+        self.asked[: len(queries)] += telling(evidence).unsqueeze(1)
         if self.late is not None and self.redundant is not None:
             self.late[: len(queries)] |= self.redundant.mask_after(queries, answers)
 
     def keep(self, rows: Int[Tensor, " r"]) -> None:
-        self.sum = self.sum[rows]
-        self.asked = self.asked if isinstance(self.asked, int) else self.asked[rows]
+        self.sum, self.asked = self.sum[rows], self.asked[rows]
         self.late = None if self.late is None else self.late[rows]
 
 
@@ -374,8 +373,7 @@ class _ClassEvidence(_Evidence):
 
     @torch.no_grad()
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
-        asked = self.asked if isinstance(self.asked, int) else self.asked[:rows]
-        return self.classifier.logits(self.sum[:rows], asked)
+        return self.classifier.logits(self.sum[:rows], self.asked[:rows])
 
 
 class _GainEvidence(_Evidence):

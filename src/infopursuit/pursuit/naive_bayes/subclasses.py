@@ -18,10 +18,11 @@ cases the first answers of the model's own roll-outs. As many have 1 to 2 answer
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
@@ -32,7 +33,7 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.rollout import asked_orders
 
 # Rows that rates are fitted on at most, those of them that are asked questions, and how many.
-FITTED_ON, ASKED, LONGEST = 32768, 4096, 64
+FITTED_ON, ASKED, LONGEST = 32768, 1024, 32
 # Each rate of the mixture weighs as much as this many rows.
 HELD = 3.0
 # Adam's updates on random histories, then on those of roll-outs; its rate falls to zero in a line.
@@ -42,6 +43,8 @@ ROWS_OF_A_SUBCLASS, MOST_SUBCLASSES = 50, 16
 # Steps of expectation maximisation; how unlike the random starts of subclasses are; and how many
 # rows the rates of the class count for in each of its subclasses.
 STEPS, APART, COUNTED = 50, 0.3, 20.0
+# A history whose gaps are rare in its class counts at most this much.
+MOST_SURPRISE = 10.0
 
 
 def fit_subclasses(
@@ -72,12 +75,14 @@ def fit_subclasses(
     )
     labels, answers = rows[:, 0].long(), rows[:, 1:]
     weights = torch.zeros(len(rows)).double().index_add_(0, place, weights)
-    level = counted.level_of(answers).to(torch.uint8)
+    level = counted.level_of(answers)
     # An answer between two levels tells nothing here, nor does a gap that is to tell nothing.
-    tells = ((answers * (counted.levels - 1) - level).abs() < LEVEL).float()
-    tells = tells if gaps_tell else tells * (answers != GAP)
+    tells = (answers * (counted.levels - 1) - level).abs() < LEVEL
+    tells = tells if gaps_tell else tells & (answers != GAP)
+    said = (level.unsqueeze(1) == torch.arange(counted.levels).unsqueeze(1)) & tells.unsqueeze(1)
     (n, k), generator = answers.shape, torch.Generator().manual_seed(seed)
-    table = mixture(counted, level, tells, labels, weights, generator, gaps_tell)
+    table = mixture(counted, said, labels, weights, generator, gaps_tell)
+    surprise = None if gaps_tell else _surprise_of_gaps(tells, labels, weights)
     longest, own = min(LONGEST, k), torch.randperm(n, generator=generator)[:ASKED]
     held = HELD / weights.sum().item()
     start, prior = table.log_likelihood.float(), table.log_prior.float()
@@ -99,12 +104,12 @@ def fit_subclasses(
                     1, orders[places], inside
                 )
             rates = _rates(logits, start, gaps_tell)
-            here = level[some], mask * tells[some]
-            evidence = prior.expand(BATCH, -1)
-            for number, of_level in enumerate(rates):
-                evidence = evidence + (here[1] * (here[0] == number)) @ of_level
-            loss = functional.cross_entropy(table.pooled(evidence), labels[some])
-            loss = loss + held * (start.exp() * (start - rates)).sum()
+            here = (said[some] * mask.unsqueeze(1)).flatten(1)
+            evidence = table.pooled(prior + here @ rates.flatten(0, 1))
+            loss = functional.cross_entropy(evidence, labels[some], reduction="none")
+            if surprise is not None:
+                loss = loss * surprise(mask, tells[some], labels[some])
+            loss = loss.mean() + held * (start.exp() * (start - rates)).sum()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -119,8 +124,7 @@ def fit_subclasses(
 @torch.no_grad()
 def mixture(
     counted: AnswerTable,
-    level: UInt8[Tensor, "n k"],
-    told: Float[Tensor, "n k"],
+    said: Bool[Tensor, "n v k"],
     labels: Int[Tensor, " n"],
     weights: Float[Tensor, " n"],
     generator: torch.Generator,
@@ -130,8 +134,7 @@ def mixture(
 
     Args:
         counted: the table of the classes.
-        level: of the answers of rows, 0..v-1.
-        told: 1 for answers that tell something.
+        said: whether the answer of a row is this level; none of those that tell nothing.
         labels: their classes 0..c-1.
         weights: of the rows.
         generator: of the random starts.
@@ -144,19 +147,17 @@ def mixture(
     start = APART * torch.rand(len(labels), len(of), generator=generator)
     share = start.double().masked_fill(~within, -torch.inf).softmax(dim=1)
     base = counted.log_likelihood.double().exp()[:, :, of]
-    at = [((level == number) * told).double() for number in range(counted.levels)]
+    at = said.flatten(1).float()
     log_likelihood, log_prior = base.log(), counted.log_prior.double()[of]
     for _ in range(STEPS):
         mass = share * weights.unsqueeze(1)
-        seen = torch.stack([each.T @ mass for each in at])
+        seen = (at.T @ mass.float()).double().view_as(base)
         rates = (seen + COUNTED * base) / (seen.sum(dim=0) + COUNTED)
         log_likelihood = _rates(rates.log(), base.log(), gaps_tell)
         sizes = mass.sum(dim=0) + 1
         shares = sizes / torch.zeros(len(each)).double().index_add_(0, of, sizes)[of]
         log_prior = counted.log_prior.double()[of] + shares.log()
-        logits = log_prior.expand(len(labels), -1)
-        for here, table in zip(at, log_likelihood, strict=True):
-            logits = logits + here @ table
+        logits = log_prior + (at @ log_likelihood.flatten(0, 1).float()).double()
         share = logits.masked_fill(~within, -torch.inf).softmax(dim=1)
     return SubclassTable(log_likelihood.float(), log_prior.float(), of=of)
 
@@ -171,6 +172,28 @@ def _rates(
     cells = torch.cat([logits[:gap], logits[gap + 1 :]]).log_softmax(dim=0)
     cells = cells + torch.log1p(-counted[gap].exp())
     return torch.cat([cells[:gap], counted[gap : gap + 1], cells[gap:]])
+
+
+def _surprise_of_gaps(
+    tells: Bool[Tensor, "n k"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"]
+) -> Callable[..., Float[Tensor, " b"]]:
+    """Return a function of mask, tells and labels: by how much histories are to count.
+
+    That is P(told) / P(told | y) of which answers of a history tell something. Where classes have
+    other gaps, which are there would tell the class; weighed so they do not.
+    """
+    of_class = functional.one_hot(labels).double().T * weights
+    counts = of_class.sum(dim=1, keepdim=True)
+    prior = (counts / counts.sum()).log().T.float()
+    told = ((of_class @ tells.double() + prior.exp().T) / (counts + 1)).float().clamp(0.01, 0.99)
+
+    def surprise(mask: Tensor, some: Tensor, truth: Tensor) -> Tensor:
+        seen = mask * some
+        log_told = seen @ told.log().T + (mask - seen) @ torch.log1p(-told).T
+        own = log_told.gather(1, truth.unsqueeze(1)).squeeze(1)
+        return ((prior + log_told).logsumexp(dim=1) - own).exp().clamp_max(MOST_SURPRISE)
+
+    return surprise
 
 
 def _lengths(count: int, longest: int, generator: torch.Generator) -> Int[Tensor, "b 1"]:
