@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from itertools import islice
 from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -37,8 +38,9 @@ BUDGET = 128
 # Rates other than counted ones are considered if there are this many different rows: of fewer they
 # know little, and small tables are fitted often.
 FEWEST_FITTED = 1000
-# Rows of each part of the training rows that a fit on the others predicts.
-CROSSED = 256
+# To choose among rates, this many of the FOLDS parts of the rows are predicted; and of each part
+# this many rows.
+TRIED, PREDICTED = 2, 512
 
 
 @dataclass(frozen=True)
@@ -126,8 +128,8 @@ class Candidate(NamedTuple):
     Attributes:
         source: of the questions.
         rates: `counted`, or of `subclasses`.
-        crossed: parts of the training rows, predicted by fits on the others; None if there was
-            nothing to choose.
+        crossed: all parts of the training rows, predicted by fits on the others; None if these
+            were not needed to choose.
         facts: for the provenance.
     """
 
@@ -157,14 +159,15 @@ def best_candidate(
         facts = {"rates": options[0]} if rates == "auto" and len(source.rates) > 1 else {}
         return Candidate(variants[0], options[0], None, facts)
     ratio = expected_ratio(train.total / len(train.classes))
-    losses: dict[str, float] = {}
+    losses, parts = dict[str, float](), FOLDS if len(options) == 1 else TRIED
 
     def evaluate(variant: QuestionSource, rates: str) -> tuple[float, Candidate]:
-        crossed = _crossed(variant, rates, constraints, train, seed)
+        crossed = _crossed(variant, rates, constraints, train, seed, parts)
         told = [each for each in crossed if each.answers.shape[1]]
         loss = fit_calibration(told, BUDGET, ratio)[1] if told else math.inf
         losses[" ".join([rates, variant.facts([]).get("gaps", "")]).rstrip()] = loss
-        return loss, Candidate(variant, rates, crossed, {"rates": rates, "log_losses": losses})
+        whole = crossed if parts == FOLDS else None
+        return loss, Candidate(variant, rates, whole, {"rates": rates, "log_losses": losses})
 
     first = itemgetter(0)
     best = min((evaluate(each, "counted") for each in variants), key=first)
@@ -184,25 +187,30 @@ def _crossed(
     constraints: QuestionConstraints,
     train: TrainingSet,
     seed: int,
+    parts: int = FOLDS,
 ) -> list[HeldOut]:
     crossed = []
-    for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
+    for rest, others in islice(train.folds(FOLDS, FEWEST_OF_A_CLASS), parts):
         asked = source.choose(rest, constraints, seed)
-        shown = others.sample(CROSSED, seed)
-        crossed.append(_answered(_counted(asked, rest, seed, rates), asked.rule, shown))
+        shown = others.sample(PREDICTED, seed)
+        querier = _counted(asked, rest, seed, rates, trial=parts < FOLDS)
+        crossed.append(_answered(querier, asked.rule, shown))
     return crossed
 
 
-def _counted(questions: Questions, data: TrainingSet, seed: int, rates: str) -> InformationGain:
+def _counted(
+    questions: Questions, data: TrainingSet, seed: int, rates: str, trial: bool = False
+) -> InformationGain:
     querier = questions.querier(data.table(questions.rule))
     if rates == "counted" or not len(questions.queries):
         return querier
-    from infopursuit.pursuit.naive_bayes.subclasses import FITTED_ON, fit_subclasses
+    from infopursuit.pursuit.naive_bayes.subclasses import FITTED_ON, TRIAL, fit_subclasses
 
     shown = data.sample(FITTED_ON, seed)
     answers = questions.rule.answers(shown.rows.tensor())
-    gaps_tell = not questions.rule.has_gaps
-    return fit_subclasses(querier, answers, shown.labels, data.weighed(shown), seed, gaps_tell)
+    of_rows = answers, shown.labels, data.weighed(shown)
+    share = TRIAL if trial else 1.0
+    return fit_subclasses(querier, *of_rows, seed, not questions.rule.has_gaps, share)
 
 
 def _answered(querier: InformationGain, rule: AnswerRule, rows: InMemorySet) -> HeldOut:

@@ -38,6 +38,8 @@ FITTED_ON, ASKED, LONGEST = 32768, 1024, 32
 HELD = 3.0
 # Adam's updates on random histories, then on those of roll-outs; its rate falls to zero in a line.
 UPDATES, BATCH, RATE = (300, 200), 512, 0.03
+# The share of the updates that tells whether subclasses are worth a fit.
+TRIAL = 0.4
 # A class has a subclass for rows that weigh so much, up to MOST_SUBCLASSES of them.
 ROWS_OF_A_SUBCLASS, MOST_SUBCLASSES = 50, 16
 # Steps of expectation maximisation; how unlike the random starts of subclasses are; and how many
@@ -54,6 +56,7 @@ def fit_subclasses(
     weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
     gaps_tell: bool = True,
+    share_of_updates: float = 1.0,
 ) -> InformationGain:
     """Return the querier with a table of subclasses, uncalibrated.
 
@@ -65,6 +68,7 @@ def fit_subclasses(
         seed: of the histories.
         gaps_tell: whether the middle answer has rates of its own in each class; else it keeps those
             of the counted table, which tell nothing.
+        share_of_updates: less than 1 for a trial.
     """
     counted = querier.table
     # Equal rows are one row of their weight, in an order of its own: it does not matter in which
@@ -87,7 +91,7 @@ def fit_subclasses(
     held = HELD / weights.sum().item()
     start, prior = table.log_likelihood.float(), table.log_prior.float()
     logits, orders = start, None
-    for updates in UPDATES:
+    for updates in (round(share_of_updates * each) for each in UPDATES):
         logits = logits.clone().requires_grad_()
         optimizer = torch.optim.Adam([logits], lr=RATE)
         schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, updates)
