@@ -444,7 +444,7 @@ class PursuitClassifier:
     def _rows(self, X: Any) -> Matrix:
         self._check_fitted()
         if self.pursuit_.rule.of_tables:
-            return self._table(X)
+            return self.pursuit_.checked(self._table(X))
         if is_pictures(X):
             from infopursuit.clip.embed import embed_pictures
             from infopursuit.clip.towers import model_clip

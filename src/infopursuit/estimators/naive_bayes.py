@@ -24,6 +24,7 @@ from infopursuit.datasets.trained_on import each_row, remember
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.estimators.persistence import SavedModel
+from infopursuit.pursuit.answers.rules import ColumnValues
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
@@ -178,7 +179,12 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         split = Split.of(data, float(self.validation_fraction), held_out)
         source.check_rows(split.train, seed)
         method = pursuit_method(self.pursuit, self.rates, source.pursuit)
-        self._take(method.fit(source, constraints, split, seed, self._rule(None)))
+        fitted = method.fit(source, constraints, split, seed, self._rule(None))
+        rule = fitted.pursuit.rule
+        if memory is not None and isinstance(rule, ColumnValues):
+            rule = rule.having_seen(memory.rows.tensor())
+            fitted = replace(fitted, pursuit=replace(fitted.pursuit, rule=rule))
+        self._take(fitted)
         self.clip_ = None if shards is None else shards.shards.clip
         if memory is not None:
             remember(self.provenance_, each_row(memory.rows))

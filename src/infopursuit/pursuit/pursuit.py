@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.numbers import NUMBER
 from infopursuit.core.renderers import renderer
-from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, AnswerRule
+from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, AnswerRule, ColumnValues
 from infopursuit.pursuit.explanation import (
     DIGITS,
     Candidate,
@@ -32,6 +33,11 @@ from infopursuit.pursuit.explanation import question as in_words
 from infopursuit.pursuit.querier import Classifier, Comparison, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
+
+if TYPE_CHECKING:
+    from infopursuit.datasets.matrix import Matrix
+
+logger = logging.getLogger("infopursuit")
 
 # How many questions that were not asked are named next to the one that was.
 RUNNERS_UP = 3
@@ -139,6 +145,7 @@ class Pursuit:
         if numeric and isinstance(plain, int | float) and not isinstance(plain, bool):
             one = rule.select(torch.tensor([query], device=self.device))
             value = torch.tensor([[plain]], dtype=torch.float64, device=self.device)
+            self._name_unlike_seen(one, value, [self.queries[query]])
             return float(one.of_scores(value))
         for spelled in (str, str.casefold):
             alike = [spelled(word) == spelled(str(plain)) for word in words]
@@ -155,6 +162,21 @@ class Pursuit:
             stacklevel=2,
         )
         return NOT_SURE
+
+    def checked(self, rows: Matrix) -> Matrix:
+        """Return rows of a table; a warning names numbers beyond those of fit, one a column."""
+        if isinstance(self.rule, ColumnValues):
+            self._name_unlike_seen(self.rule, self.rule.scores(rows.tensor()), self.queries)
+        return rows
+
+    @staticmethod
+    def _name_unlike_seen(rule: Any, values: Tensor, queries: Sequence[str]) -> None:
+        for query, value, low, high in rule.unlike_seen(values):
+            logger.warning(
+                "%s %.6g is outside the %.6g to %.6g of the training rows; it is believed all the "
+                "same",
+                *(queries[query], value, low, high),
+            )
 
     def word(self, query: int, answer: float) -> str | None:
         """Return an answer to a query as the rule has it in words; None if it is yes or no."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import warnings
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from operator import itemgetter
 from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
+from tqdm import tqdm
 
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.conformity import KEPT, Conformity
@@ -32,6 +34,8 @@ from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
 from infopursuit.questions.constraints import QuestionConstraints, Rates
 from infopursuit.questions.pursuits import Fitted, PursuitMethod, Split
 from infopursuit.questions.source import Questions, QuestionSource
+
+logger = logging.getLogger("infopursuit")
 
 # Calibration looks at this many questions at most.
 BUDGET = 128
@@ -158,6 +162,13 @@ def best_candidate(
     if len(options) == len(variants) == 1:
         facts = {"rates": options[0]} if rates == "auto" and len(source.rates) > 1 else {}
         return Candidate(variants[0], options[0], None, facts)
+    if len(options) > 1:
+        rows, columns = cast(InMemorySet, train).rows.tensor().shape
+        logger.info(
+            "fitting %d rows, %d columns, %d classes; counted rates and subclasses are tried, "
+            "which takes some seconds",
+            *(rows, columns, len(train.classes)),
+        )
     ratio = expected_ratio(train.total / len(train.classes))
     losses, parts = dict[str, float](), FOLDS if len(options) == 1 else TRIED
 
@@ -190,7 +201,9 @@ def _crossed(
     parts: int = FOLDS,
 ) -> list[HeldOut]:
     crossed = []
-    for rest, others in islice(train.folds(FOLDS, FEWEST_OF_A_CLASS), parts):
+    folds = islice(train.folds(FOLDS, FEWEST_OF_A_CLASS), parts)
+    hidden = True if rates == "counted" else None  # quick; else shown on a terminal
+    for rest, others in tqdm(folds, f"trying {rates}", total=parts, unit="fit", disable=hidden):
         asked = source.choose(rest, constraints, seed)
         shown = others.sample(PREDICTED, seed)
         querier = _counted(asked, rest, seed, rates, trial=parts < FOLDS)

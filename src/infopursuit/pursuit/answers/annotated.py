@@ -34,7 +34,8 @@ class Annotated(NamedTuple):
     Attributes:
         direction: (d,), a score is image times direction.
         cuts: no at most at the first, yes above the second, a firm yes above the last.
-        facts: how true its answers are, of images that no fit saw (`truth_of`).
+        facts: how true its answers are, of images that neither a fit nor the choice among fits saw
+            (`truth_of`).
     """
 
     direction: Float[np.ndarray, " d"]
@@ -66,37 +67,54 @@ def fit_annotated(
     if min(np.bincount(truth, minlength=2)) < FEWEST:
         return None
     centre = images[known].mean(axis=0)
-    rows, folds = images[known] - centre, _folds(truth, groups[known], seed)
-    best: tuple[float, np.ndarray, float] | None = None
-    for strength in STRENGTHS:
-        if strength == 0 and own is None:
-            continue
-        scores = np.empty(len(known))
-        for fold in range(FOLDS):
-            weights, offset = _regression(rows[folds != fold], truth[folds != fold], own, strength)
-            scores[folds == fold] = rows[folds == fold] @ weights + offset
-        loss = float(np.logaddexp(0, np.where(truth == 1, -scores, scores)).mean())
-        if best is not None and best[2] == 0:  # the own direction, unless it ranks worse
-            first, now = (within_auroc(each, truth, groups[known]) for each in (best[1], scores))
-            loss = loss if np.isnan(first) or now > first else np.inf
-        if best is None or loss < best[0]:
-            best = loss, scores, strength
-    assert best is not None
-    _, scores, strength = best
-    weights, offset = _regression(rows, truth, own, strength)
+    rows, of_groups = images[known] - centre, groups[known]
+    weights, offset, margin, scores = _selected(rows, truth, own, of_groups, seed)
     offset -= centre @ weights
-    margin = _margin(scores, truth)
     lower, upper = float(-offset - margin), float(-offset + margin)
-    facts = truth_of(scores - offset, lower, upper, truth, groups[known])
+    # What is chosen is judged on answers that neither the fit nor the choice saw.
+    new, margins, folds = np.empty(len(known)), np.empty(len(known)), _folds(truth, of_groups, seed)
+    for fold in range(FOLDS):
+        rest, out = folds != fold, folds == fold
+        fitted = _selected(rows[rest], truth[rest], own, of_groups[rest], seed)
+        new[out], margins[out] = rows[out] @ fitted[0] + fitted[1], fitted[2]
+    facts = truth_of(new, -margins, margins, truth, of_groups)
     yes = scores[scores > margin] - offset
     firm_yes = float(np.median(yes)) if len(yes) else upper
     return Annotated(weights.astype(np.float32), (lower, upper, max(firm_yes, upper)), facts)
 
 
+def _selected(
+    rows: Float[np.ndarray, "n d"],
+    truth: Int[np.ndarray, " n"],
+    own: Float[np.ndarray, " d"] | None,
+    groups: Int[np.ndarray, " n"],
+    seed: int,
+) -> tuple[Float[np.ndarray, " d"], float, float, Float[np.ndarray, " n"]]:
+    """Return weights, offset and margin, chosen on folds, and the scores of rows left out there."""
+    folds = _folds(truth, groups, seed)
+    best: tuple[float, np.ndarray, float] | None = None
+    for strength in STRENGTHS:
+        if strength == 0 and own is None:
+            continue
+        scores = np.empty(len(truth))
+        for fold in range(FOLDS):
+            weights, offset = _regression(rows[folds != fold], truth[folds != fold], own, strength)
+            scores[folds == fold] = rows[folds == fold] @ weights + offset
+        loss = float(np.logaddexp(0, np.where(truth == 1, -scores, scores)).mean())
+        if best is not None and best[2] == 0:  # the own direction, unless it ranks worse
+            first, now = (within_auroc(each, truth, groups) for each in (best[1], scores))
+            loss = loss if np.isnan(first) or now > first else np.inf
+        if best is None or loss < best[0]:
+            best = loss, scores, strength
+    assert best is not None
+    _, scores, strength = best
+    return *_regression(rows, truth, own, strength), _margin(scores, truth), scores
+
+
 def truth_of(
     scores: Float[np.ndarray, " n"],
-    lower: float,
-    upper: float,
+    lower: float | Float[np.ndarray, " n"],
+    upper: float | Float[np.ndarray, " n"],
     truth: Shaped[np.ndarray, " n"],
     groups: Int[np.ndarray, " n"],
 ) -> dict[str, Any]:

@@ -10,6 +10,7 @@ answer lies anywhere.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -255,6 +256,8 @@ class ColumnValues(ColumnAnswers):
         columns: (k,) the column that each question is about.
         cuts: (k, q) float64, ascending; NO_CUT where a column has fewer.
         numeric: (k,) bool: whether cells are intervals of numbers, not categories.
+        seen: (k, 2) float64, the least and the largest value of each column in fit; None if these
+            are not known.
     """
 
     kind: ClassVar[str] = "values"
@@ -262,6 +265,7 @@ class ColumnValues(ColumnAnswers):
 
     cuts: Float[Tensor, "k q"]
     numeric: Bool[Tensor, " k"]
+    seen: Float[Tensor, "k 2"] | None = None
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
@@ -271,12 +275,35 @@ class ColumnValues(ColumnAnswers):
             **super().shapes(sizes, tensors),
             "cuts": Expected((sizes.k, *cuts), torch.float64),
             "numeric": Expected((sizes.k,), None, least=0, most=1),
+            "seen": Expected((sizes.k, 2), torch.float64, optional=True),
         }
 
     @classmethod
     def from_tensors(cls: type[Values], tensors: Mapping[str, Tensor]) -> Values:
         """Return the rule that `tensors` gave."""
-        return cls(tensors["columns"], tensors["cuts"], tensors["numeric"] > 0)
+        numeric, seen = tensors["numeric"] > 0, tensors.get("seen")
+        return cls(tensors["columns"], tensors["cuts"], numeric, seen)
+
+    def having_seen(self: Values, rows: Float[Tensor, "n d"]) -> Values:
+        """Return the same rule that knows which values there were in fit."""
+        values = self.scores(rows)
+        ends = [
+            values.nan_to_num(nan=end).aminmax(dim=0)[place]
+            for place, end in enumerate((math.inf, -math.inf))
+        ]
+        return replace(self, seen=torch.stack(ends, dim=1))
+
+    def unlike_seen(self, values: Float[Tensor, "n k"]) -> list[tuple[int, float, float, float]]:
+        """Return question, value, least and largest seen, of the farthest number of each column."""
+        if self.seen is None:
+            return []
+        low, high = self.seen.T
+        beyond = torch.maximum(low - values, values - high).nan_to_num(nan=0.0).clamp_min(0)
+        beyond = beyond * self.numeric
+        return [
+            (query, float(values[beyond[:, query].argmax(), query]), *self.seen[query].tolist())
+            for query in (beyond > 0).any(dim=0).nonzero().squeeze(1).tolist()
+        ]
 
     def number_cuts(self, query: int) -> list[float] | None:
         """Return the cuts of a column of numbers."""
