@@ -91,3 +91,17 @@ def test_what_is_said_of_a_text_comes_from_fits_without_the_image() -> None:
 def test_mistakes(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Moles().fit(**settings)
+
+
+def test_coin_flips_are_right_in_half_of_the_pictures() -> None:
+    """What is reported was judged on answers that chose neither strength nor margin."""
+    shares = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        images, own = rng.normal(size=(20, 16)), rng.normal(size=16)
+        said = rng.permutation(np.arange(20) % 2).astype(float)
+        fitted = fit_annotated(images, said, rng.integers(2, size=20), own / 4, 0)
+        assert fitted is not None
+        answers = fitted.facts["yes"] + fitted.facts["no"]
+        shares.append((fitted.facts["yes_right"] + fitted.facts["no_right"]) / max(answers, 1))
+    assert np.mean(shares) < 0.57

@@ -176,3 +176,14 @@ def test_gaps_that_tell_nothing_stay_so() -> None:
     found = fit_subclasses(counted, answers, labels, gaps_tell=False).table.log_likelihood.exp()
     assert torch.allclose(found[1], torch.full_like(found[1], 0.3))
     assert torch.allclose(found.sum(dim=0), torch.ones(5, found.shape[2]), atol=1e-5)
+
+
+@pytest.mark.parametrize("wear", [0.0, 0.5, 1.0])
+def test_an_answer_that_is_alike_in_all_subclasses_moves_nothing(wear: float) -> None:
+    of = torch.tensor([0, 1, 1, 1, 1])
+    rates = torch.tensor([0.3, 0.7]).log()[:, None, None].expand(2, 3, 5)
+    prior = torch.tensor([0.5, *[0.125] * 4]).log()
+    table = SubclassTable(rates, prior, 6.0, 0.5, 0.5, 1.2, wear, of=of)
+    found = SubclassBayes(table)(torch.ones(1, 3), torch.ones(1, 3)).softmax(dim=1)
+    assert torch.allclose(found, torch.tensor([[0.5, 0.5]]), atol=1e-6)
+    assert torch.allclose(table.logits(torch.zeros(1, 5), 2.0), table.class_prior / 2**wear)

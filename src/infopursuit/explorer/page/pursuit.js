@@ -183,6 +183,12 @@ export class NaiveBayes {
     return tops.map((top, y) => top + Math.log(sums[y]));
   }
 
+  /** The evidence of a class, given that of its subclasses. @param {Float64Array} evidence (s)
+   * @param {number} y */
+  evidenceOf(evidence, y) {
+    return this.pooledLogs(evidence)[y];
+  }
+
   /** Add the evidence of an answer: log P(answer | subclass).
    * @param {Float64Array} evidence (s), changed
    * @param {Answered} answered */

@@ -406,7 +406,7 @@ export class YouView {
       return quiet("There is no answer yet.");
     }
     const evidence = predictor.evidence([]);
-    const apart = () => predictor.pooledLogs(evidence)[y] - predictor.pooledLogs(evidence)[other];
+    const apart = () => predictor.evidenceOf(evidence, y) - predictor.evidenceOf(evidence, other);
     let before = apart();
     const rows = heard.map((answered) => {
       predictor.add(evidence, answered);
