@@ -70,8 +70,8 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             at a time; `subclasses`: of up to 16 subclasses of each class, fitted to tell the
             classes apart after any number of answers (`pursuit.naive_bayes.subclasses`), on at most
             32,768 rows, which takes seconds more. `auto`: with at least 1,000 different rows those
-            with the least log-loss on half of the training rows, predicted by fits without them, which fits
-            and asks three times: some ten seconds for 3,000 rows and 57 columns of numbers.
+            with the least log-loss on rows that a fit on others predicts, which fits and asks three
+            times: some ten seconds for 3,000 rows and 57 columns of numbers.
         pursuit: how the pursuit is fitted on the questions: the word of a method that is there
             (`questions.pursuits`), the method itself, or its settings with its `kind`. `auto` is
             `gaussian` of texts and `naive_bayes` of columns.

@@ -140,7 +140,7 @@ class AnswerTable:
         return total.index_add(0, rows, correction.to(total.dtype))
 
     def calibrated(
-        self, evidence: Float[Tensor, "b c"], asked: Float[Tensor, "b 1"] | int
+        self, evidence: Float[Tensor, "b s"], asked: Float[Tensor, "b 1"] | int
     ) -> Float[Tensor, "b c"]:
         """Return the logits of the classes from `evidence`, of the classes or their subclasses.
 
@@ -157,7 +157,7 @@ class AnswerTable:
             logits = torch.logaddexp(*both) - math.log(2)
         return logits if isinstance(asked, int) else torch.where(asked > 0, logits, before)
 
-    def logits(self, evidence: Float[Tensor, "b c"], divisor: Any) -> Float[Tensor, "b c"]:
+    def logits(self, evidence: Float[Tensor, "*b s"], divisor: Any) -> Float[Tensor, "*b c"]:
         """Return the logits of the classes if the evidence of answers is divided by `divisor`."""
         return self.log_prior / divisor**self.prior_exponent + evidence / divisor
 
