@@ -76,12 +76,6 @@ export function softmax(logits) {
   return result;
 }
 
-/** The logarithm of a sum. @param {Float64Array} logs */
-function logSumExp(logs) {
-  const top = logs[largest(logs)];
-  return top + Math.log(logs.reduce((sum, each) => sum + Math.exp(each - top), 0));
-}
-
 /** A posterior as if there were no other classes; null for all.
  * @param {Float64Array} posterior @param {number[] | null} classes @returns {Float64Array} */
 export function renormalized(posterior, classes) {
@@ -127,7 +121,7 @@ export class NaiveBayes {
     this.of = kept.map((z) => all[z]);
     this.logPrior = Float64Array.from(kept, (z) => table.logPrior[z]);
     if (classes) {
-      const left = logSumExp(this.logPrior);
+      const left = Math.log(this.logPrior.reduce((sum, each) => sum + Math.exp(each), 0));
       this.logPrior = this.logPrior.map((each) => Math.fround(each - left));
     }
     this.logLikelihood = new Float64Array(this.levels * k * s);
@@ -183,8 +177,7 @@ export class NaiveBayes {
     return tops.map((top, y) => top + Math.log(sums[y]));
   }
 
-  /** The evidence of a class, given that of its subclasses. @param {Float64Array} evidence (s)
-   * @param {number} y */
+  /** That of one class. @param {Float64Array} evidence (s) @param {number} y */
   evidenceOf(evidence, y) {
     return this.pooledLogs(evidence)[y];
   }
