@@ -485,18 +485,18 @@ export function grouped(course) {
   return runsOf(course, sizes, new Set(most));
 }
 
-/** @param {Plan} plan @param {number[]} sizes @param {ReadonlySet<number>} alone */
-function runsOf(plan, sizes, alone) {
+/** @param {Plan} course @param {number[]} sizes @param {ReadonlySet<number>} alone */
+function runsOf(course, sizes, alone) {
   /** @type {number[][]} */
   const runs = [];
-  let [before, run] = [rounded(plan.prior), /** @type {number[]} */ ([])];
-  for (const [place, step] of plan.steps.entries()) {
+  let [before, run] = [rounded(course.prior), /** @type {number[]} */ ([])];
+  for (const [place, step] of course.steps.entries()) {
     const after = rounded(step.posterior);
     const small = sizes[place] < LITTLE && sameLeaders(before, after);
     const last = place === sizes.length - 1;
     if (small && !step.given && !step.chosen && !last && !alone.has(place)) run.push(place);
     else {
-      runs.push(...divided(plan, run, sizes), [place]);
+      runs.push(...parted(course, run, sizes), [place]);
       run = [];
     }
     before = after;
@@ -505,14 +505,14 @@ function runsOf(plan, sizes, alone) {
 }
 
 /** Takes the answer that moved most (of equals the middle one) out of what moved much.
- * @param {Plan} plan @param {number[]} run @param {number[]} sizes @returns {number[][]} */
-function divided(plan, run, sizes) {
-  if (run.length < 2 || moved(plan, run) < LITTLE) return run.length ? [run] : [];
+ * @param {Plan} course @param {number[]} run @param {number[]} sizes @returns {number[][]} */
+function parted(course, run, sizes) {
+  if (run.length < 2 || moved(course, run) < LITTLE) return run.length ? [run] : [];
   const aside = (/** @type {number} */ place) => Math.abs(2 * place - run[0] - run[run.length - 1]);
   const [most] = [...run].sort((a, b) => sizes[b] - sizes[a] || aside(a) - aside(b));
   const at = run.indexOf(most);
   const [before, after] = [run.slice(0, at), run.slice(at + 1)];
-  return [...divided(plan, before, sizes), [most], ...divided(plan, after, sizes)];
+  return [...parted(course, before, sizes), [most], ...parted(course, after, sizes)];
 }
 
 /** Whether the same classes are the most probable. @param {Float64Array} before
