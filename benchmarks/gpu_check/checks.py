@@ -49,7 +49,7 @@ CHECKS: dict[str, Callable[[str], None]] = {
     "swaps of medoids: lists and losses stay true": medoid_lists,
     "k-medoids: repeated, and as good as on the CPU": medoid_checks.check_search,
     "answers by every rule: those of the CPU": pursuit_checks.check_answers,
-    "questions of naive Bayes: those of the CPU": pursuit_checks.check_questions,
+    "questions and posteriors: those of the CPU": pursuit_checks.check_questions,
 }  # fmt: skip
 
 

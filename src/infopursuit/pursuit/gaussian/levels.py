@@ -70,8 +70,11 @@ class LevelAnswers(AnswerRule):
         return self.directions
 
     def scores(self, images: Float[Tensor, "n d"]) -> Float[Tensor, "n k"]:
-        """Return unit-norm images along the directions."""
-        return images @ self.directions.T
+        """Return unit-norm images along the directions.
+
+        They are summed in float64: a score does not depend on the images beside its own.
+        """
+        return (images.double() @ self.directions.double().T).float()
 
     def of_scores(self, scores: Float[Tensor, "n k"]) -> Float[Tensor, "n k"]:
         """Return the same as answers, none of which is a word's."""
