@@ -89,7 +89,7 @@ def test_a_number_beyond_those_of_fit_is_named(caplog: pytest.LogCaptureFixture)
     X, y = rng.normal(size=(80, 2)).clip(-2, 2), rng.integers(2, size=80)
     model = InformationPursuitClassifier().fit(X, y)
     with caplog.at_level(logging.WARNING, "infopursuit"):
-        model.predict(X)
+        model.predict([*X.tolist(), [2.5, -2.5]])  # a little beyond is no other unit
         assert not caplog.records
         model.predict([[0.0, 4100.0], [0.0, 50.0]])
         asked = model.dialogue()

@@ -31,9 +31,9 @@ from infopursuit.questions.texts import Levels, TextScores, TextSource
 # Training images that say what words mean.
 SAMPLED = 4096
 # Held-out images that temper the evidence, after these numbers of questions.
-TEMPERED, LENGTHS = 512, (1, 2, 3, 5, 7, 10, 14, 20)
+TEMPERED, LENGTHS = 256, (1, 2, 3, 5, 7, 10, 14, 20)
 # How often images get a yes is measured on the FIRST questions to this many.
-SHOWN, FIRST = 1024, 10
+SHOWN, FIRST = 256, 10
 
 
 @dataclass(frozen=True)

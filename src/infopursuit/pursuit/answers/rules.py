@@ -294,11 +294,16 @@ class ColumnValues(ColumnAnswers):
         return replace(self, seen=torch.stack(ends, dim=1))
 
     def unlike_seen(self, values: Float[Tensor, "n k"]) -> list[tuple[int, float, float, float]]:
-        """Return question, value, least and largest seen, of the farthest number of each column."""
+        """Return question, value, least and largest seen, of the farthest number of each column.
+
+        Test rows often lie a little beyond the training rows. A number is unlike these if it lies
+        further out than they are apart: it may be in another unit.
+        """
         if self.seen is None:
             return []
         low, high = self.seen.T
-        beyond = torch.maximum(low - values, values - high).nan_to_num(nan=0.0).clamp_min(0)
+        out = torch.maximum(low - values, values - high) - (high - low)
+        beyond = out.nan_to_num(nan=0.0).clamp_min(0)
         beyond = beyond * self.numeric
         return [
             (query, float(values[beyond[:, query].argmax(), query]), *self.seen[query].tolist())
