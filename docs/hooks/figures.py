@@ -65,8 +65,8 @@ ASKERS = {
     "vip_fixed": "paper, fixed dictionary",
     "vip_alternating": "paper, learned dictionary",
     "vip_joint": "paper, learned jointly",
-    "ours": "**ours**",
-    "ours_knowing": "**ours, with a knowledge table**",
+    "ours": "ours, counted answers †",
+    "ours_knowing": "ours, counted answers, with a knowledge table †",
 }
 UNITS = {
     "weights a class": HEADS,
