@@ -1,7 +1,7 @@
 """The library's face: classifiers by scikit-learn's conventions.
 
 base.py           what all of them do once fitted: predict, explain, leave out, save
-naive_bayes.py    InformationPursuitClassifier: naive Bayes and information gain
+naive_bayes.py    InformationPursuitClassifier: scores of texts, or counted answers of tables
 variational.py    VariationalInformationPursuit: the paper's networks
 persistence.py    a model as a folder, and back
 loading.py        load: from a folder or the hub, as an estimator of scikit-learn
