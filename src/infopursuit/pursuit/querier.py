@@ -137,6 +137,15 @@ class Classifier(HistoryFunction, Protocol):
 
 
 @runtime_checkable
+class Reader(Protocol):
+    """A classifier that can read what a querier's histories have computed."""
+
+    def beside(self, querier: IncrementalHistories) -> IncrementalHistories | None:
+        """Return histories that follow those of the querier; None if these are of no use."""
+        ...
+
+
+@runtime_checkable
 class Comparison(Protocol):
     """Says whether an image looks like any of the classes (`pursuit.conformity`)."""
 

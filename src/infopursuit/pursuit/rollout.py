@@ -21,6 +21,7 @@ from infopursuit.pursuit.querier import (
     HistoryFunction,
     IncrementalHistories,
     Querier,
+    Reader,
 )
 from infopursuit.pursuit.stopping import StoppingRule
 
@@ -121,6 +122,17 @@ def started(
     if known is not None:
         histories.start(answers, known)
     return histories
+
+
+def followed(
+    classifier: Classifier,
+    querier: IncrementalHistories,
+    answers: Float[Tensor, "b k"],
+    known: Bool[Tensor, "b k"] | None,
+) -> IncrementalHistories:
+    """Return b histories of a classifier beside those of a querier, which `started` has made."""
+    own = classifier.beside(querier) if isinstance(classifier, Reader) else None
+    return started(classifier, answers, known) if own is None else own
 
 
 class Asking:
@@ -249,7 +261,8 @@ def _roll_out(
 ) -> RollOut:
     """Ask the first `active[step]` images at each step; the others have no query left."""
     count, budget, device = len(answers), len(active), answers.device
-    asking, histories = Asking(querier, answers, known), started(classifier, answers, known)
+    asking = Asking(querier, answers, known)
+    histories = followed(classifier, asking.histories, answers, known)
     best = min(best, answers.shape[1])
     order = torch.full((count, budget), -1, dtype=torch.long, device=device)
     places = torch.zeros(count, budget, best, dtype=torch.long, device=device)
@@ -302,7 +315,8 @@ def _ask_until(
     known: Tensor | None,
 ) -> Ending:
     count, budget = len(answers), stop.budget(answers.shape[1])
-    asking, histories = Asking(querier, answers, known), started(classifier, answers, known)
+    asking = Asking(querier, answers, known)
+    histories = followed(classifier, asking.histories, answers, known)
     posterior = histories.outputs(count).softmax(dim=1)
     # If nothing is known, all images have the same.
     prior = posterior[:1] if known is None else posterior

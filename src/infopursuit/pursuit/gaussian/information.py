@@ -5,7 +5,7 @@ The answer is a mixture of normal distributions, one for each class, and
     I(answer; class) = h(mixture) - h(normal)    in nats
 
 The entropy of the mixture has no formula. It is an integral over one dimension, and sums over even
-nodes are nearly exact for normal distributions as long as these are at most one deviation apart.
+nodes are nearly exact for normal distributions while these are at most about a deviation apart.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-# Nodes lie at most STEP deviations apart, and go REACH deviations beyond the outermost means; there
+# Nodes lie about STEP deviations apart, and go REACH deviations beyond the outermost means; there
 # are at most MOST of them.
-STEP, REACH, MOST = 1.0, 3.5, 48
+STEP, REACH, MOST = 1.25, 3.5, 48
 # Classes that are less probable play no part in the choice of a question.
 NEGLIGIBLE = 1e-4
 

@@ -10,7 +10,7 @@ said of an image explains more than how little it looks like something.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -26,15 +26,15 @@ from infopursuit.pursuit.gaussian.information import (
 )
 from infopursuit.pursuit.gaussian.scores import NormalScores, given_in_words
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
-from infopursuit.pursuit.querier import Criterion
+from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 
 # Information is computed of this many questions: those with the largest ratio of spread to
 # variance.
 CANDIDATES = 8
 # What a yes that is as likely as not adds to the information, as a share of it.
 SAYABLE = 1.5
-# Means of classes that are held at once: few enough that they stay in the cache.
-NUMBERS = 2**18
+# Means of candidates that are held at once: few enough that they stay in the cache.
+NUMBERS = 2**15
 # Information that differs by less, in nats, is equal.
 ROUNDING = 1e-9
 
@@ -64,6 +64,11 @@ class GaussianClassifier:
     def incremental(self, batch: int) -> _Evidence:
         """Start `batch` empty histories."""
         return _Evidence(self.exact_scores, batch)
+
+    def beside(self, querier: IncrementalHistories) -> IncrementalHistories | None:
+        """Return the evidence of the querier's histories, if it expects the same answers."""
+        same = isinstance(querier, _Questions) and querier.scores.equal(self.exact_scores)
+        return _Read(cast(_Questions, querier)) if same else None
 
     def select(self, columns: Int[Tensor, " m"]) -> GaussianClassifier:
         """Return the classifier of m of the questions."""
@@ -95,7 +100,24 @@ class GaussianClassifier:
 class _Evidence(Conditioned):
     def outputs(self, rows: int) -> Float[Tensor, "r c"]:
         """Return the logits of the first histories."""
-        return self.scores.logits(self.evidence[:rows], self.asked[:rows].sum(dim=1))
+        return self.logits(rows)
+
+
+class _Read:
+    """The logits of histories that a querier keeps."""
+
+    def __init__(self, querier: _Questions) -> None:
+        self.querier = querier
+
+    def outputs(self, rows: int) -> Float[Tensor, "r c"]:
+        return self.querier.logits(rows)
+
+    def start(self, answers: Tensor, known: Tensor) -> None:
+        """Do nothing, as `add` and `keep`: the querier's histories have done so."""
+
+    def add(self, queries: Tensor, answers: Tensor) -> None: ...
+
+    def keep(self, rows: Tensor) -> None: ...
 
 
 class GaussianQuerier:
@@ -166,34 +188,27 @@ class _Questions(Conditioned):
         posterior = posterior.where(posterior > NEGLIGIBLE, 0)
         posterior = posterior / posterior.sum(dim=1, keepdim=True)
         counts = (posterior > 0).sum(dim=1)
-        values, order = torch.full_like(self.variance, -torch.inf), counts.argsort(descending=True)
-        first = 0
-        while first < len(order):  # histories with about as many classes that are left
-            most = int(counts[order[first]])
-            some = order[first : first + max(NUMBERS // (most * values.shape[1]), 1)]
-            believed, classes = posterior[some].topk(most, dim=1)
-            queries, value = self._values(some, classes, believed)
-            values[some.unsqueeze(1), queries] = value
-            first += len(some)
+        values = torch.zeros_like(self.variance).masked_fill_(self.asked, -torch.inf)
+        open_, first = (counts > 1).nonzero().squeeze(1), 0  # of one class answers tell nothing
+        by_count = open_[counts[open_].argsort(descending=True)]
+        while first < len(by_count):  # histories with about as many classes that are left
+            most = int(counts[by_count[first]])
+            rows = by_count[first : first + max(NUMBERS // (most * CANDIDATES), 1)]
+            values[rows] = self._values(rows, posterior[rows], most)
+            first += len(rows)
         return values
 
-    def _values(
-        self, rows: Tensor, classes: Tensor, posterior: Tensor
-    ) -> tuple[Int[Tensor, "r m"], Float[Tensor, "r m"]]:
-        """Return the candidates of some histories, and their values."""
-        means, variance, weights = (
-            self.means(rows, classes),
-            self.variance[rows],
-            posterior[:, None],
-        )
-        spread = (weights @ (means - weights @ means).square_()).squeeze(1)
-        ratio = (spread / variance).masked_fill(self.asked[rows], -torch.inf)
+    def _values(self, rows: Tensor, posterior: Tensor, most: int) -> Tensor:
+        """Return the values of some histories, in which at most so many classes are left."""
+        variance, none = self.variance[rows], self.asked[rows]
+        ratio = (self.spread(rows, posterior) / variance).masked_fill_(none, -torch.inf)
         ratio, best = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
-        variance = variance.gather(1, best)
-        means = means.gather(2, best.unsqueeze(1).expand(-1, means.shape[1], -1))
-        yes = share_of_yes(means, variance, posterior, NOT_SURE).clamp(max=0.5)
-        value = mixture_information(means, variance, posterior) * (1 + 2 * SAYABLE * yes)
-        return best, value.masked_fill(ratio == -torch.inf, -torch.inf)
+        believed, classes = posterior.topk(most, dim=1)
+        means, variance = self.means(rows, classes, best), variance.gather(1, best)
+        yes = share_of_yes(means, variance, believed, NOT_SURE).clamp(max=0.5)
+        value = mixture_information(means, variance, believed) * (1 + 2 * SAYABLE * yes)
+        value = value.masked_fill(ratio == -torch.inf, -torch.inf)
+        return torch.full_like(none, -torch.inf, dtype=value.dtype).scatter_(1, best, value)
 
 
 CLASSIFIERS.register(GaussianClassifier)

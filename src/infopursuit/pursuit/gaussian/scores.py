@@ -120,6 +120,11 @@ class NormalScores:
     def _changed(self, change: Callable[[str, Tensor], Tensor]) -> NormalScores:
         return NormalScores(**{name: change(name, each) for name, each in self.tensors().items()})
 
+    def equal(self, other: NormalScores) -> bool:
+        """Return whether the same is expected."""
+        pairs = zip(self.tensors().values(), other.tensors().values(), strict=True)
+        return all(one is another or torch.equal(one, another) for one, another in pairs)
+
     def tensors(self) -> dict[str, Tensor]:
         """Return all tensors, by name."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
