@@ -112,9 +112,8 @@ def made_up(
     table = AnswerTable(rates.log(), torch.tensor([0.4, 0.3, 0.2, 0.1]).log())
     costs = 1 + 4 * torch.rand(k, generator=generator).double()
     pairs = RedundantQuestions(torch.tensor([[0, 3, 0], [2, 6, 1]]), k) if redundant else None
-    weights = torch.rand(k, generator=generator) if redundant else None
     answers = torch.randint(3, (40, k), generator=generator) / 2
-    return InformationGain(table, weights, pairs, costs), costs, answers
+    return InformationGain(table, pairs, costs), costs, answers
 
 
 def slow_values(querier: InformationGain, answers: torch.Tensor, asked: list[int]) -> list[float]:
@@ -130,8 +129,7 @@ def slow_values(querier: InformationGain, answers: torch.Tensor, asked: list[int
         gain = -sum(p * p.log() for p in of_answers)
         for share, of_class in zip(posterior, rates[:, query].T, strict=True):
             gain += share * sum(p * p.log() for p in of_class)
-        weight = 1.0 if querier.query_weights is None else querier.query_weights[query]
-        values.append(float(gain * weight * querier.costs.min() / querier.costs[query]))
+        values.append(float(gain * querier.costs.min() / querier.costs[query]))
     return values
 
 

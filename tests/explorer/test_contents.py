@@ -49,7 +49,6 @@ def test_the_page_holds_the_exact_table_of_a_naive_bayes_model(levels: int) -> N
     assert np.array_equal(read_floats(found.table.log_prior, 6), table.log_prior.numpy())
     assert found.table.independent_answers == 12
     assert (found.table.temperature_ratio, found.table.prior_exponent) == (1.5, 0.5)
-    assert found.table.worth is None
     assert found.origins == [None, "captions", *[None] * 7]
     assert found.questions[0] == "query 0?"
     assert found.stop == payload.Stop(**STOP._asdict())

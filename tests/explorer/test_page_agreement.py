@@ -132,12 +132,6 @@ def naive_bayes_case(
     return naive_bayes(k, CLASSES, levels, **more), count, stop, 1e-6
 
 
-def usefulness_case() -> Case:
-    pursuit, *others = naive_bayes_case(k=48, count=1000, first=7)
-    table = pursuit.querier.table  # type: ignore[attr-defined]
-    return replace(pursuit, querier=InformationGain(table, torch.linspace(0.7, 1, 48))), *others
-
-
 def rare_classes_case() -> Case:
     """A class has 98 % before any question, and needs more than 95 %."""
     pursuit, *others = naive_bayes_case(k=48, count=200)
@@ -170,7 +164,7 @@ def redundant_case() -> Case:
     pairs = torch.randint(0, 24, (60, 3), generator=torch.Generator().manual_seed(1))
     pairs[:, 2] %= 3
     table = pursuit.querier.table  # type: ignore[attr-defined]
-    querier = InformationGain(table, None, RedundantQuestions(pairs, 24))
+    querier = InformationGain(table, RedundantQuestions(pairs, 24))
     answers = pursuit.answers(unit(200, 5))
     orders = [
         roll_out_of(each, answers, STOP).order
@@ -194,7 +188,7 @@ def costs_case(subclasses: bool = False) -> Case:
     pursuit, _, *others = (subclasses_case if subclasses else redundant_case)()
     querier: Any = pursuit.querier
     costs = torch.tensor([1.5, 7.0, 2.25, 4.0]).repeat(6).double()
-    dear = InformationGain(querier.table, querier.query_weights, querier.redundant, costs)
+    dear = InformationGain(querier.table, querier.redundant, costs)
     answers = pursuit.answers(unit(30, 5))
     orders = [
         roll_out_of(replace(pursuit, querier=each), answers, STOP).order for each in (querier, dear)
@@ -221,8 +215,9 @@ def scores_case(stop: StoppingRule = STOP) -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
-    "three answers, weights of questions, a fixed first question": usefulness_case,
-    "five answers": partial(naive_bayes_case, k=48, count=200, levels=5),
+    "five answers, a fixed first question": partial(
+        naive_bayes_case, k=48, count=200, levels=5, first=7
+    ),
     "less certainty, 5 questions": partial(naive_bayes_case, StoppingRule(0.6, 5)),
     "all questions": partial(naive_bayes_case, StoppingRule(None, stability=None)),
     "entropy": partial(naive_bayes_case, StoppingRule(None, 30, 0.4, None)),

@@ -67,6 +67,30 @@ def test_it_comes_back_and_loses_questions_and_classes(
     assert set(model.given(classes=some).predict(world.X_test)) <= set(some)
 
 
+def test_labels_come_later(world: Planted, tmp_path: Path) -> None:
+    few = np.concatenate([np.flatnonzero(world.y == name)[:4] for name in np.unique(world.y)])
+    rest = np.setdiff1d(np.arange(len(world.y)), few)
+    model = classifier(world).fit(world.X[few], world.y[few])
+    before = model.pursuit_.classifier.scores
+    model.save(tmp_path)
+    at_once = infopursuit.load(tmp_path).partial_fit(world.X[rest], world.y[rest])
+    for part in np.array_split(rest, 3):
+        model.partial_fit(world.X[part], world.y[part])
+    own, other = (each.pursuit_.classifier.scores.tensors() for each in (model, at_once))
+    for name, tensor in own.items():
+        torch.testing.assert_close(tensor, other[name], atol=1e-6, rtol=1e-5)
+    answers = model.pursuit_.answers(torch.from_numpy(world.X)).double()
+    for number, name in enumerate(model.classes_):
+        rows = torch.from_numpy(world.y == name)
+        mean = model.counts_.means[number]
+        torch.testing.assert_close(mean, answers[rows].mean(dim=0), atol=1e-3, rtol=1e-3)
+    assert not torch.equal(own["covariance"], before.covariance)
+    assert torch.equal(own["temperature"], before.temperature)
+    assert model.pursuit_.querier.scores is model.pursuit_.classifier.scores
+    fewer = model.without(model.queries_[0]).partial_fit(world.X[:9], world.y[:9])
+    assert fewer.counts_.means.shape == (len(model.classes_), len(model.queries_) - 1)
+
+
 def test_every_line_is_true_of_the_scores(model: Any, world: Planted) -> None:
     """A yes is above the level; in between a line says how many training images score less."""
     pursuit = model.pursuit_

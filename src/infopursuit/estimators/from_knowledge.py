@@ -173,7 +173,7 @@ def model_of_rates(
         tuple(queries),
         tuple(classes),
         rule,
-        InformationGain(table, None, redundant),
+        InformationGain(table, redundant),
         NaiveBayes(table),
     )
     return KnowledgeModel(pursuit, counts, columns, width)

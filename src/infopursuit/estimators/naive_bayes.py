@@ -25,7 +25,6 @@ from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.inputs import Inputs
 from infopursuit.estimators.persistence import SavedModel
 from infopursuit.pursuit.answers.rules import ColumnValues
-from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.naive_bayes.training_set import TrainingSet
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.columns import TableQuestions
@@ -89,7 +88,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         n_features_in_: d.
         feature_names_in_: of the columns, if X has names.
         pursuit_: the fitted tables.
-        counts_: what `partial_fit` has counted; of a model `from_knowledge`.
+        counts_: what `partial_fit` adds to; of a model of texts, or `from_knowledge`.
         provenance_: how many images and texts there were, what tells them from others, and the
             accuracy on the rows that were held out (at most 4,096 of them).
     """
@@ -188,7 +187,6 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         self.clip_ = None if shards is None else shards.shards.clip
         if memory is not None:
             remember(self.provenance_, each_row(memory.rows))
-        vars(self).pop("counts_", None)
         return self
 
     def as_saved(self) -> SavedModel:
@@ -208,6 +206,9 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         self.pursuit_, self.queries_ = fitted.pursuit, fitted.pursuit.queries
         self.provenance_, self.knowledge_ = fitted.facts, fitted.knowledge
         self.clip_source_ = None
+        vars(self).pop("counts_", None)
+        if fitted.counts is not None:
+            self.counts_ = fitted.counts
 
     @classmethod
     def from_knowledge(
@@ -259,9 +260,10 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
 
     @available_if(lambda model: hasattr(model, "counts_"))
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Add labelled rows to a model `from_knowledge`; the questions stay the same.
+        """Add labelled rows to a fitted model of texts, or to one `from_knowledge`.
 
-        Of each class, what the table says counts for `strength` rows.
+        The questions stay the same, and so do what words mean and how evidence is tempered. Of a
+        model `from_knowledge` what the table says counts for `strength` rows of each class.
 
         Args:
             X: (n, d) embeddings, or a table of answers.
@@ -277,12 +279,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             raise InputError(f"sample_weight: expected {len(data)} weights of 0 or more")
         answers = self.pursuit_.answers(data.rows.tensor().to(self.pursuit_.device)).cpu()
         self.counts_ = self.counts_.plus(answers, data.labels, torch.from_numpy(weights).double())
-        querier = cast(InformationGain, self.pursuit_.querier)
-        classifier = cast(NaiveBayes, self.pursuit_.classifier)
-        table = self.counts_.table(querier.table).to(self.pursuit_.device)
-        self.pursuit_ = replace(
-            self.pursuit_, querier=querier.on(table), classifier=classifier.on(table)
-        )
+        self.pursuit_ = self.counts_.refit(self.pursuit_)
         images = self.provenance_["images"] + len(data)
         self.provenance_ = {**self.provenance_, "images": images}  # a copy keeps its own
         remember(self.provenance_, each_row(data.rows))

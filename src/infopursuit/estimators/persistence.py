@@ -3,7 +3,7 @@
 FOLDER/model.json            questions, classes, settings, where it and its CLIP come from, and
                              the SHA-256 of every other file
 FOLDER/weights.safetensors   rule.*, classifier.* (a table), or querier.*, classifier.* (networks);
-                             conformity.*; counts.* of a model `from_knowledge`
+                             conformity.*; counts.* if `partial_fit` adds to it
 FOLDER/clip.yaml             the file that pins the weights of the CLIP, if there is one
 FOLDER/knowledge.csv         the knowledge table that it was fitted with, if there is one
 
@@ -49,7 +49,6 @@ from infopursuit.estimators.description import (
 )
 from infopursuit.pursuit.answers.columns import value_words
 from infopursuit.pursuit.answers.rules import AnswerRule, ColumnValues
-from infopursuit.pursuit.answers.table import Counts
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, RULES, Sizes, check_tensors
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import StoppingRule
@@ -58,8 +57,9 @@ from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, read_know
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 KNOWLEDGE = "knowledge.csv"
 FILES = (DESCRIPTION, WEIGHTS, CLIP, KNOWLEDGE)
-# The parts that a model may have besides its rule, its querier and its classifier.
-MORE: dict[str, Any] = {"counts": Counts}
+# The parts that a model may have besides its rule, its querier and its classifier, which says how
+# these are read.
+MORE = ("counts", "conformity")
 # Bytes that `load` reads of a file; more is refused before it is read.
 LARGEST_DESCRIPTION, LARGEST_WEIGHTS = 2**28, 2**34
 # A save under way replaces both files within milliseconds: how often `load` looks, and the pause.
@@ -82,7 +82,7 @@ class SavedModel:
         clip_source: where the CLIP is, as `load_clip` takes it; None if it is not known.
         provenance: what it was fitted on, and how good it is.
         knowledge: what is known of its classes and texts; None if nothing is.
-        counts: what `partial_fit` has counted; None if the model has no such method.
+        counts: what `partial_fit` adds to; None if the model has no such method.
         questions: settings of the questions about columns, for another fit; None without any.
     """
 
@@ -97,7 +97,7 @@ class SavedModel:
     provenance: dict[str, Any]
     table: TableColumns | None = None
     knowledge: KnowledgeTable | None = None
-    counts: Counts | None = None
+    counts: Any = None
     questions: dict[str, Any] | None = None
 
 
@@ -348,7 +348,7 @@ def _restored(
     of_querier = sizes._replace(outputs=sizes.k)
     tensors = read("querier", querier_kind, of_querier)
     querier = querier_kind.from_tensors(tensors, of_querier, classifier)
-    kinds = {**MORE, "conformity": getattr(classifier_kind, "conformity", None)}
+    kinds = {part: getattr(classifier_kind, part, None) for part in MORE}
     more = {
         part: kind.from_tensors(read(part, kind, sizes)) if kind and part in parts else None
         for part, kind in kinds.items()

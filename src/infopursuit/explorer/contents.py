@@ -421,7 +421,6 @@ def _table(
         growth=float(table.growth),
         temperature_ratio=float(table.temperature_ratio),
         prior_exponent=float(table.prior_exponent),
-        worth=None if querier.query_weights is None else _numbers(querier.query_weights),
         put_off=put_off,
         rounding=querier.rounding,
         costs=None if querier.costs is None else querier.costs.tolist(),

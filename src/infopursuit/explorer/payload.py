@@ -74,7 +74,6 @@ class Table(Part):
         growth: the power of the divisor.
         temperature_ratio: the posterior is the mean of two, evidence divided by and times this.
         prior_exponent: the log-prior is divided by the divisor to this power.
-        worth: float32 (k,), a factor on the gain of each question; null for 1 each.
         put_off: redundant questions; null if there are none.
         rounding: gains that differ by less, in nats, are equal.
         costs: of each question, of which gains are divided; null if all cost the same.
@@ -89,7 +88,6 @@ class Table(Part):
     growth: float = 1.0
     temperature_ratio: float = 1.0
     prior_exponent: float = 1.0
-    worth: Base64 | None
     put_off: PutOff | None
     rounding: float
     costs: list[float] | None = None

@@ -14,10 +14,11 @@ from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.conformity import KEPT
 from infopursuit.pursuit.gaussian.conformity import GaussianConformity
-from infopursuit.pursuit.gaussian.fit import ASSUMED, Course, fit_temperature, normal_scores
+from infopursuit.pursuit.gaussian.fit import ASSUMED, Course, fit_temperature, word_moments
 from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.gaussian.model import GaussianClassifier, GaussianQuerier
 from infopursuit.pursuit.gaussian.scores import NormalScores
+from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
 from infopursuit.pursuit.naive_bayes.fit import FEW_HELD_OUT, FEWEST_OF_A_CLASS, FOLDS, HELD_OUT
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
@@ -61,7 +62,7 @@ class GaussianPursuit(PursuitMethod):
         train, held_out, classes = split.train, split.held_out, split.train.classes
         texts = TextScores(source, train)
         rows, levels = texts.rows(constraints), texts.levels(seed)
-        rule, scores = fitted(texts, rows, levels, seed)
+        rule, statistics, scores = fitted(texts, rows, levels, seed)
         courses = []
         if held_out is not None:
             courses.append(course(scores, rule, held_out.sample(TEMPERED, seed), texts))
@@ -69,12 +70,12 @@ class GaussianPursuit(PursuitMethod):
         if few and split.may_hold_out:
             for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
                 part = TextScores(source, rest)
-                again = fitted(part, part.rows(constraints), levels, seed)
-                courses.append(course(again[1], again[0], others.sample(TEMPERED, seed), texts))
-        temperature = torch.tensor(ASSUMED)
+                own, _, expected = fitted(part, part.rows(constraints), levels, seed)
+                courses.append(course(expected, own, others.sample(TEMPERED, seed), texts))
         if courses:
             temperature = fit_temperature(courses, lengths(len(rows)))
-        scores, conformity = replace(scores, temperature=temperature), None
+            scores = replace(scores, temperature=temperature)
+        conformity = None
         if held_out is not None:
             kept = held_out.sample(KEPT, 0)
             weights = train.weighed(kept)
@@ -101,17 +102,22 @@ class GaussianPursuit(PursuitMethod):
             right = (ending.posterior.argmax(dim=1) == shown.labels).double()
             weights = train.weighed(shown)
             facts["held_out_accuracy"] = float((right * weights).sum() / weights.sum())
-        return Fitted(pursuit, facts, None if texts.known is None else texts.known.table())
+        known = None if texts.known is None else texts.known.table()
+        return Fitted(pursuit, facts, known, statistics)
 
 
 def fitted(
     texts: TextScores, rows: Int[Tensor, " k"], levels: Levels, seed: int
-) -> tuple[LevelAnswers, NormalScores]:
-    """Return how images answer some of the texts, and what is expected of each class."""
+) -> tuple[LevelAnswers, ScoreStatistics, NormalScores]:
+    """Return how images answer some of the texts, and what is expected of each class.
+
+    The evidence is tempered as without any held-out images.
+    """
     images = texts.data.sample(SAMPLED, seed)
     rule = texts.rule(rows, levels, images)
-    answers = rule.answers(images.rows.tensor())
-    return rule, normal_scores(texts.moments, rule, answers, texts.data.weighed(images))
+    statistics, answers = texts.moments.statistics(rule), rule.answers(images.rows.tensor())
+    words = word_moments(rule, answers, texts.data.weighed(images))
+    return rule, statistics, statistics.scores(*words, torch.tensor(ASSUMED))
 
 
 def words_of(

@@ -58,11 +58,13 @@ class Fitted:
         pursuit: with calibrated evidence.
         facts: for the provenance: how many rows there were, and what tells them from others.
         knowledge: what was known of classes and questions; None if nothing was.
+        counts: what more rows are added to; None if none can be.
     """
 
     pursuit: Pursuit
     facts: dict[str, Any]
     knowledge: KnowledgeTable | None
+    counts: Any = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from infopursuit.pursuit.gaussian.fit import (
     level_answers,
 )
 from infopursuit.pursuit.gaussian.levels import LevelAnswers
+from infopursuit.pursuit.gaussian.statistics import shrunk
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.questions.annotations import fit_annotations
 from infopursuit.questions.constraints import QuestionConstraints
@@ -312,8 +313,9 @@ class TextScores:
         if len(rows) > CANDIDATES:
             rows = rows[self._ratios(rows).topk(CANDIDATES).indices.sort().values]
         directions, ratio, weights, trust = self._measured(rows)
-        own = self.moments.covariance(directions[ratio.topk(count).indices])[1]
         within, between = self.moments.within, self.moments.between
+        best = directions[ratio.topk(count).indices]
+        _, own = shrunk(best @ within @ best.T, self.moments.freedom)
         return rows[forward_selection(directions, within, between, trust, own, weights, count)]
 
     def _distinct(

@@ -13,7 +13,7 @@ from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.pursuit.answers.columns import column_values
 from infopursuit.pursuit.answers.moments import class_moments
 from infopursuit.pursuit.answers.table import count_yes
-from infopursuit.pursuit.gaussian.fit import ScoreMoments, level_answers, normal_scores
+from infopursuit.pursuit.gaussian.fit import ScoreMoments, level_answers
 from tests.pursuit.answers.drawn import counts, unit
 
 Fit = Callable[[Tensor, Tensor, Tensor | None], Iterable[Tensor]]
@@ -24,10 +24,8 @@ def scores(images: Tensor, labels: Tensor, weights: Tensor | None) -> Iterable[T
     counted = torch.ones(len(images)).double() if weights is None else weights
     directions, levels = unit(9, 6, seed=7), torch.tensor([-0.2, 0.1, 0.3]).repeat(9, 1)
     rule = level_answers(directions, images @ directions.T, levels, counted)
-    found = normal_scores(moments, rule, rule.answers(images), counted).tensors()
     # What few images say of a word does not count, and repeats are more images.
-    of_words = {"word_means", "word_variances"}
-    return [*rule.tensors().values(), *(found[name] for name in found.keys() - of_words)]
+    return [*rule.tensors().values(), *moments.statistics(rule)]
 
 
 FITS: dict[str, Fit] = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from pytest import MonkeyPatch
 from scipy.integrate import quad
 from torch import Tensor
 
@@ -14,6 +17,9 @@ from infopursuit.pursuit.gaussian.histories import Conditioned
 from infopursuit.pursuit.gaussian.information import mixture_information
 from infopursuit.pursuit.gaussian.model import GaussianClassifier, GaussianQuerier
 from infopursuit.pursuit.gaussian.scores import TOLD, NormalScores
+from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
+from infopursuit.pursuit.rollout import ask_until, roll_out
+from infopursuit.pursuit.stopping import StoppingRule
 
 C, K = 4, 7
 
@@ -55,8 +61,13 @@ def test_answers_are_learned_as_dense_matrices_say(scores: NormalScores, asked: 
     likelihood, means, variance = conditional(scores, answers, asked)
     evidence = histories.evidence[0] - histories.evidence[0, 0]
     torch.testing.assert_close(evidence, likelihood - likelihood[0])
-    learned = histories.means(torch.tensor([0]), torch.arange(len(means))[None])[0]
+    row, classes, posterior = torch.tensor([0]), torch.arange(C)[None], scores.log_prior.exp()
+    learned = histories.means(row, classes, torch.arange(K)[None])[0]
     torch.testing.assert_close(learned, means, atol=1e-5, rtol=1e-5)
+    spread = posterior @ (means - posterior @ means).square()
+    torch.testing.assert_close(
+        histories.spread(row, posterior[None])[0], spread, atol=1e-5, rtol=1e-5
+    )
     torch.testing.assert_close(histories.variance[0], variance.clamp_min(0), atol=1e-4, rtol=1e-4)
 
 
@@ -71,6 +82,45 @@ def test_a_history_is_the_same_whatever_its_order_and_its_batch(scores: NormalSc
             for query in reversed(mask[row].nonzero().flatten().tolist()):
                 histories.add(torch.tensor([query]), answers[row, query].unsqueeze(0))
             torch.testing.assert_close(histories.outputs(1)[0], whole[row], atol=1e-6, rtol=1e-6)
+
+
+def test_a_classifier_reads_the_histories_of_a_querier_that_expects_the_same(
+    scores: NormalScores,
+) -> None:
+    answers = torch.rand(9, K, generator=torch.Generator().manual_seed(1))
+    querier, classifier = GaussianQuerier(scores), GaussianClassifier(scores)
+    stop = StoppingRule(0.6, max_queries=5)
+    other = GaussianQuerier(replace(scores, log_prior=scores.log_prior.flip(0)))
+    assert classifier.beside(other.incremental(1)) is None
+    shared = ask_until(querier, classifier, answers, stop)
+    assert len(shared.length.unique()) > 1  # images end, and others go on
+    rolled = roll_out(querier, classifier, answers, K)
+    with MonkeyPatch.context() as patch:
+        patch.setattr(GaussianClassifier, "beside", lambda *_: None)
+        for one, own in zip(shared, ask_until(querier, classifier, answers, stop), strict=True):
+            torch.testing.assert_close(one, own)
+        for one, own in zip(rolled, roll_out(querier, classifier, answers, K), strict=True):
+            torch.testing.assert_close(one, own)
+
+
+def test_statistics_of_two_sets_of_images_add_up(scores: NormalScores) -> None:
+    draw = torch.Generator().manual_seed(3)
+    answers, labels = torch.rand(60, K, generator=draw), torch.arange(60) % C
+    weights = torch.rand(60, generator=draw).double() + 0.5
+
+    def of(rows: slice) -> ScoreStatistics:
+        own, there, weighed = answers[rows].double(), labels[rows], weights[rows]
+        images = torch.bincount(there, weighed)
+        sums = torch.zeros(C, K).double().index_add_(0, there, own * weighed.unsqueeze(1))
+        means = sums / images.unsqueeze(1)
+        rest = own - means[there]
+        freedom = images.sum() - C
+        within = rest.T @ (weighed.unsqueeze(1) * rest) / freedom
+        return ScoreStatistics(images, images / images.sum(), means, within, freedom)
+
+    both = of(slice(40)).plus(answers[40:], labels[40:], weights[40:])
+    for one, other in zip(both, of(slice(60)), strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_what_nobody_is_sure_of_tells_nothing_and_classes_and_questions_can_go(

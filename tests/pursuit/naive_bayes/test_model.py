@@ -32,7 +32,7 @@ def both(levels: int) -> tuple[InformationGain, NaiveBayes]:
 
 
 def with_pairs(levels: int) -> InformationGain:
-    return InformationGain(textbook.table(levels), None, RedundantQuestions(PAIRS, K))
+    return InformationGain(textbook.table(levels), RedundantQuestions(PAIRS, K))
 
 
 @LEVELS

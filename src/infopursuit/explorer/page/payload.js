@@ -7,7 +7,7 @@
  *   stability: number | null}} Stop  what is null plays no part
  * @typedef {{of: Uint16Array | null, logLikelihood: Float32Array, logPrior: Float32Array,
  *   independentAnswers: number, evidenceWeight: number, growth: number, temperatureRatio: number,
- *   priorExponent: number, worth: Float32Array | null, putOff: PutOff | null, rounding: number,
+ *   priorExponent: number, putOff: PutOff | null, rounding: number,
  *   costs: number[] | null}} Table  of shape (s), (levels, k, s), (s), -, -, -, -, -, (k); `of`: the
  *   class of each subclass, null if the classes have none
  * @typedef {{logPrior: Float32Array, means: Float32Array, covariance: Float32Array, told: number[],
@@ -157,7 +157,6 @@ function tableOf(raw, { words, answers }, k, c) {
     growth: raw.growth,
     temperatureRatio: raw.temperature_ratio,
     priorExponent: raw.prior_exponent,
-    worth: raw.worth === null ? null : floatsOf(raw.worth),
     putOff: raw.put_off && { pairs: numbersOf(raw.put_off.pairs) },
     rounding: raw.rounding,
     costs: raw.costs,

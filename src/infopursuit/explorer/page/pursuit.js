@@ -243,12 +243,11 @@ export class NaiveBayes {
    * @param {(query: number) => boolean} skip questions that get -Infinity
    * @returns {Float64Array} */
   gains(evidence, skip = () => false) {
-    const { worth } = this.table;
     const p = softmax(evidence);
     const gain = this.table.of ? this.classGain(p) : this.plainGain(p);
     const gains = new Float64Array(this.k);
     for (let query = 0; query < this.k; query++) {
-      const value = skip(query) ? -Infinity : gain(query) * (worth ? worth[query] : 1);
+      const value = skip(query) ? -Infinity : gain(query);
       gains[query] = this.price ? value / this.price[query] : value;
     }
     return gains;

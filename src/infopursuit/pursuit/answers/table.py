@@ -256,6 +256,12 @@ class Counts(NamedTuple):
             self.images + one_hot.sum(dim=0),
         )
 
+    def refit(self, pursuit: Any) -> Any:
+        """Return a pursuit by naive Bayes with these rates, and its calibration."""
+        table = self.table(pursuit.querier.table).to(pursuit.device)
+        querier, classifier = pursuit.querier.on(table), pursuit.classifier.on(table)
+        return replace(pursuit, querier=querier, classifier=classifier)
+
     def without(self, dropped: Collection[int]) -> Counts:
         """Return the counts of the other questions."""
         kept = [number for number in range(self.yes.shape[1]) if number not in dropped]

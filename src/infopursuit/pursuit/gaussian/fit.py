@@ -18,12 +18,8 @@ from torch import Tensor
 from infopursuit.pursuit.answers.moments import ClassMoments
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.gaussian.levels import DECILES, RANGE, LevelAnswers
-from infopursuit.pursuit.gaussian.scores import NormalScores
+from infopursuit.pursuit.gaussian.statistics import LEAST_VARIANCE, ScoreStatistics, trust
 
-# Share of the variance of a score that no other score shares, at least.
-LEAST_OWN = 0.1
-# Variances of scores are at least this: of images that are all alike.
-LEAST_VARIANCE = 1e-10
 # How many texts an average training image has above the level, above that of a firm yes; at most
 # these shares of all texts. Half of the texts are below the level of a no.
 ABOVE_LEVEL, ABOVE_YES = 10.0, 5.0
@@ -75,30 +71,20 @@ class ScoreMoments(NamedTuple):
         return own.clamp_min(LEAST_VARIANCE)
 
     def trust(self, directions: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
-        """Return how far class means of scores are believed, by how well they are known.
+        """Return how far class means of scores are believed (`statistics.trust`)."""
+        return trust(self.means @ directions.T, self.variance(directions), self.classes)
 
-        Empirical Bayes: the share of their differences that is not due to few images.
-        """
-        means = self.means @ directions.T
-        noise = self.variance(directions) * (1 / self.classes).mean()
-        real = (means.var(dim=0) - noise).clamp_min(LEAST_VARIANCE)
-        return real / (real + noise)
-
-    def covariance(self, directions: Float[Tensor, "k d"]) -> tuple[Float[Tensor, "k k"], float]:
-        """Return the covariance of scores within classes, drawn towards its diagonal, and how far.
-
-        By the oracle approximating shrinkage (Chen, Wiesel, Eldar and Hero 2010) of the
-        correlations, which is the less the more images there are; at least LEAST_OWN.
-        """
-        covariance, k = directions @ self.within @ directions.T, len(directions)
-        deviation = self.variance(directions).sqrt()
-        correlation = covariance / torch.outer(deviation, deviation)
-        squares = correlation.square().sum()
-        above = (1 - 2 / k) * squares + k**2
-        below = (self.freedom + 1 - 2 / k) * (squares - k)
-        own = max(LEAST_OWN, min(1.0, float(above / below)) if below > 0 else 1.0)
-        diagonal = torch.diag(deviation.square())
-        return (1 - own) * covariance + own * diagonal, own
+    def statistics(self, rule: LevelAnswers) -> ScoreStatistics:
+        """Return the moments of the answers to questions."""
+        directions, units = rule.directions.double(), 1 / (RANGE * rule.scale.double())
+        scores = self.means @ directions.T
+        return ScoreStatistics(
+            self.classes,
+            self.prior,
+            (scores - rule.level.double()) * units + NOT_SURE,
+            directions @ self.within @ directions.T * torch.outer(units, units),
+            torch.tensor(self.freedom, dtype=torch.float64),
+        )
 
 
 def level_answers(
@@ -141,38 +127,6 @@ def level_answers(
     tenths = [quantile(torch.full_like(scale, tenth / 10)) for tenth in range(1, DECILES + 1)]
     deciles = plain.of_scores(torch.stack(tenths)).T.contiguous()
     return LevelAnswers(directions, level, scale, cuts, deciles)
-
-
-def normal_scores(
-    moments: ScoreMoments,
-    rule: LevelAnswers,
-    answers: Float[Tensor, "n k"],
-    weights: Float[Tensor, " n"],
-) -> NormalScores:
-    """Return what is expected of the answers of each class, not tempered.
-
-    Args:
-        moments: of the training images.
-        rule: how images answer.
-        answers: of a sample of training images.
-        weights: of these images.
-    """
-    directions = rule.directions.double()
-    units = 1 / (RANGE * rule.scale.double())
-    means, trust = moments.means @ directions.T, moments.trust(directions)
-    centre = moments.prior @ means
-    means = centre + trust * (means - centre)
-    means = (means - rule.level.double()) * units + NOT_SURE
-    covariance = moments.covariance(directions)[0] * torch.outer(units, units)
-    words, variances = word_moments(rule, answers, weights)
-    return NormalScores(
-        moments.prior.log().float(),
-        means.float(),
-        covariance.float(),
-        words,
-        variances,
-        torch.tensor([1.0, 1.0, 0.0]),
-    )
 
 
 def word_moments(

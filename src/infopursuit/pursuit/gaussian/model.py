@@ -25,6 +25,7 @@ from infopursuit.pursuit.gaussian.information import (
     share_of_yes,
 )
 from infopursuit.pursuit.gaussian.scores import NormalScores, given_in_words
+from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 
@@ -44,6 +45,7 @@ class GaussianClassifier:
 
     kind: ClassVar[str] = "gaussian"
     conformity: ClassVar[type[GaussianConformity]] = GaussianConformity
+    counts: ClassVar[type[ScoreStatistics]] = ScoreStatistics
 
     def __init__(self, scores: NormalScores) -> None:
         self.table = self.exact = None
@@ -69,6 +71,10 @@ class GaussianClassifier:
         """Return the evidence of the querier's histories, if it expects the same answers."""
         same = isinstance(querier, _Questions) and querier.scores.equal(self.exact_scores)
         return _Read(cast(_Questions, querier)) if same else None
+
+    def on(self, scores: NormalScores) -> GaussianClassifier:
+        """Return the classifier that expects other scores."""
+        return GaussianClassifier(scores)
 
     def select(self, columns: Int[Tensor, " m"]) -> GaussianClassifier:
         """Return the classifier of m of the questions."""
@@ -189,13 +195,13 @@ class _Questions(Conditioned):
         posterior = posterior / posterior.sum(dim=1, keepdim=True)
         counts = (posterior > 0).sum(dim=1)
         values = torch.zeros_like(self.variance).masked_fill_(self.asked, -torch.inf)
-        open_, first = (counts > 1).nonzero().squeeze(1), 0  # of one class answers tell nothing
-        by_count = open_[counts[open_].argsort(descending=True)]
-        while first < len(by_count):  # histories with about as many classes that are left
-            most = int(counts[by_count[first]])
-            rows = by_count[first : first + max(NUMBERS // (most * CANDIDATES), 1)]
-            values[rows] = self._values(rows, posterior[rows], most)
-            first += len(rows)
+        several = (counts > 1).nonzero().squeeze(1)  # of one class answers tell nothing more
+        order, first = several[counts[several].argsort(descending=True)], 0
+        while first < len(order):  # histories with about as many classes that are left
+            most = int(counts[order[first]])
+            some = order[first : first + max(NUMBERS // (most * CANDIDATES), 1)]
+            values[some] = self._values(some, posterior[some], most)
+            first += len(some)
         return values
 
     def _values(self, rows: Tensor, posterior: Tensor, most: int) -> Tensor:

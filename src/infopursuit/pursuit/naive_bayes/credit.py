@@ -15,9 +15,7 @@ BUDGET = 32
 NEGLIGIBLE = 1e-6
 
 
-def credit_of(
-    table: AnswerTable, answers: Tensor, weights: Tensor, query_weights: Tensor | None = None
-) -> Tensor:
+def credit_of(table: AnswerTable, answers: Tensor, weights: Tensor) -> Tensor:
     """Return (m,) the information that each query gains when images are asked BUDGET queries.
 
     Nobody sees these roll-outs, so they are computed in the dtype of the answers.
@@ -30,7 +28,6 @@ def credit_of(
     mask = torch.zeros_like(answers, dtype=torch.bool)
     for _ in range(min(BUDGET, answers.shape[1])):
         gains = information_gain(evidence.softmax(dim=1), likelihood, answer_entropy)
-        gains = gains if query_weights is None else gains * query_weights.to(gains.dtype)
         queries = first_of_the_best(gains.masked_fill(mask, -torch.inf), NEGLIGIBLE).unsqueeze(1)
         gained = gains.gather(1, queries).squeeze(1).double()
         credit += torch.bincount(queries.squeeze(1), gained * weights, minlength=len(credit))

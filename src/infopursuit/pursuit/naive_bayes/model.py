@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from infopursuit.pursuit.answers.rules import ANY, NOT_SURE, UNSURE
-from infopursuit.pursuit.answers.table import AnswerTable, telling
+from infopursuit.pursuit.answers.table import AnswerTable, Counts, telling
 from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
@@ -54,6 +54,7 @@ class NaiveBayes:
 
     kind: ClassVar[str] = "naive_bayes"
     conformity: ClassVar[type[Conformity]] = Conformity
+    counts: ClassVar[type[Counts]] = Counts
     TABLE: ClassVar[type[AnswerTable]] = AnswerTable
 
     def __init_subclass__(cls, **more: Any) -> None:
@@ -190,7 +191,6 @@ class InformationGain:
 
     Args:
         table: how probable each answer is in each class.
-        query_weights: (k,) by which the gain of each query is multiplied; None for 1 each.
         redundant: queries that need no asking after others; None if there are none.
         costs: (k,) float64, positive, of each query: gains are in nats for the cost of the cheapest
             one. None if all cost the same.
@@ -207,11 +207,10 @@ class InformationGain:
     def __init__(
         self,
         table: AnswerTable,
-        query_weights: Float[Tensor, " k"] | None = None,
         redundant: RedundantQuestions | None = None,
         costs: Float[Tensor, " k"] | None = None,
     ) -> None:
-        self.table, self.query_weights, self.redundant = table, query_weights, redundant
+        self.table, self.redundant = table, redundant
         self.costs = self.price = costs
         if costs is not None and len(costs):
             self.price = costs / costs.amin()
@@ -229,10 +228,8 @@ class InformationGain:
     def gains(
         self, evidence: Float[Tensor, "b c"], late: Bool[Tensor, "b k"] | None = None
     ) -> Float[Tensor, "b k"]:
-        """Return the weighted gain of every query, given the evidence; `late` ones come last."""
+        """Return the gain of every query, given the evidence; `late` ones come last."""
         gain = self.gain_of(evidence.softmax(dim=1))
-        if self.query_weights is not None:
-            gain = gain * self.query_weights
         if self.price is not None:
             gain = gain / self.price
         return gain if late is None else torch.where(late, gain - IMPLIED, gain)
@@ -250,20 +247,18 @@ class InformationGain:
 
     def to(self: Gain, device: torch.device | str) -> Gain:
         """Return the same querier on a device."""
-        weights = None if self.query_weights is None else self.query_weights.to(device)
         redundant = None if self.redundant is None else self.redundant.to(device)
         costs = None if self.costs is None else self.costs.to(device)
-        return self._changed(self.table.to(device), weights, redundant, costs)
+        return self._changed(self.table.to(device), redundant, costs)
 
     def select(self: Gain, columns: Int[Tensor, " m"]) -> Gain:
         """Return the querier of m of the queries.
 
         A subclass that remembers more of each query selects that, too.
         """
-        weights = None if self.query_weights is None else self.query_weights[columns]
         redundant = None if self.redundant is None else self.redundant.select(columns)
         costs = None if self.costs is None else self.costs[columns]
-        return self._changed(self.table.select(columns), weights, redundant, costs)
+        return self._changed(self.table.select(columns), redundant, costs)
 
     def _changed(self: Gain, *arguments: Any) -> Gain:
         other = copy.copy(self)  # what a subclass has of its own stays
@@ -279,20 +274,18 @@ class InformationGain:
 
     def on(self: Gain, table: AnswerTable) -> Gain:
         """Return the same querier with another table of the same queries."""
-        return self._changed(table, self.query_weights, self.redundant, self.costs)
+        return self._changed(table, self.redundant, self.costs)
 
     def for_classifier(self: Gain, classifier: NaiveBayes) -> Gain:
         """Return the querier that tells apart the classes of a classifier."""
         return self.on(classifier.rates)
 
     def tensors(self) -> dict[str, Tensor]:
-        """Return query weights, redundant pairs and costs, if any, by the names in saved models.
+        """Return redundant pairs and costs, if any, by the names in saved models.
 
         The table is saved with the classifier.
         """
         tensors = {}
-        if self.query_weights is not None:
-            tensors["worth"] = self.query_weights
         if self.redundant is not None:
             tensors["put_off"] = self.redundant.pairs
         if self.costs is not None:
@@ -301,11 +294,10 @@ class InformationGain:
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
-        """Return what is expected of query weights, redundant pairs and costs."""
+        """Return what is expected of redundant pairs and costs."""
         pairs = tensors["put_off"].shape[:1] if "put_off" in tensors else ()
         most = max(sizes.k - 1, UNSURE)
         return {
-            "worth": Expected((sizes.k,), optional=True),
             "put_off": Expected((*pairs, 3), None, optional=True, least=0, most=most),
             "costs": Expected((sizes.k,), torch.float64, optional=True, above=0),
         }
@@ -324,7 +316,7 @@ class InformationGain:
                     f"{UNSURE}"
                 )
             redundant = RedundantQuestions(pairs, sizes.k)
-        return cls(classifier.rates, tensors.get("worth"), redundant, tensors.get("costs"))
+        return cls(classifier.rates, redundant, tensors.get("costs"))
 
 
 QUERIERS.register(InformationGain)
