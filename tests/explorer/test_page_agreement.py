@@ -215,9 +215,7 @@ def scores_case(stop: StoppingRule = STOP) -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
-    "five answers, a fixed first question": partial(
-        naive_bayes_case, k=48, count=200, levels=5, first=7
-    ),
+    "five answers": partial(naive_bayes_case, k=48, count=200, levels=5, first=7),
     "less certainty, 5 questions": partial(naive_bayes_case, StoppingRule(0.6, 5)),
     "all questions": partial(naive_bayes_case, StoppingRule(None, stability=None)),
     "entropy": partial(naive_bayes_case, StoppingRule(None, 30, 0.4, None)),
