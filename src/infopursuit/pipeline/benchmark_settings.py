@@ -26,6 +26,7 @@ class Title:
 
 TITLES: dict[str, Title] = {
     "probe": Title("linear probe (black box)", "all", explained=False),
+    "gda": Title("Gaussian discriminant analysis (black box)", "all", explained=False),
     "zero_shot": Title("zero-shot", "all"),
     "sparse_logistic": Title("sparse logistic regression", "weights a class"),
     "label_free": Title("Label-free CBM", "weights a class"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.texts.knowledge import TRUE, KnowledgeTable
-from infopursuit_study.peers.black_boxes import EmbeddingProbe
+from infopursuit_study.peers.black_boxes import DiscriminantProbe, EmbeddingProbe
 from infopursuit_study.peers.codes import IPOMP, SpLiCE
 from infopursuit_study.peers.linear import LabelFreeCBM, LaBo, SparseLogistic, ZeroShot
 from infopursuit_study.peers.peer import Peer
@@ -123,8 +123,6 @@ NETWORK_TRIES: tuple[Settings, ...] = (
     {"weight_decay": 1.0},
     {"temperature": (1.0, 1.0)},
 )
-# The number of questions to choose among: with 100 classes more are better, with 37 fewer.
-OUR_TRIES = _grid(n_queries=(128, 512))
 LABO_TRIES = _grid(coverage=(0.1, 1.0), learning_rate=(0.03, 0.1))
 LIST = "a list of texts for the task"
 TABLE = "a knowledge table"
@@ -146,6 +144,7 @@ ENTRIES: dict[str, Entry] = {
     "probe": Entry(
         lambda *_: EmbeddingProbe(), _grid(strength=(1.0, 10.0, 100.0, 1000.0)), controlled=False
     ),
+    "gda": Entry(lambda *_: DiscriminantProbe(), controlled=False),
     "zero_shot": Entry(_zero_shot, lacks="embeddings of the class names", controlled=False),
     "sparse_logistic": Entry(_on_texts(SparseLogistic), _grid(ridge=(3e-2, 3e-3, 3e-4, 3e-5))),
     "label_free": Entry(_on_texts(LabelFreeCBM)),
@@ -157,6 +156,6 @@ ENTRIES: dict[str, Entry] = {
     "vip_fixed": _network("fixed"),
     "vip_alternating": _network("alternating"),
     "vip_joint": _network("joint"),
-    "ours": Entry(_on_texts(Ours), OUR_TRIES),
-    "ours_knowing": Entry(_knowing, OUR_TRIES, TABLE, controlled=False),
+    "ours": Entry(_on_texts(Ours)),
+    "ours_knowing": Entry(_knowing, lacks=TABLE, controlled=False),
 }

@@ -34,6 +34,8 @@ from infopursuit_study.peers.pursuits import PursuitPeer
 TUNED = 10
 # Explanations have a number for every class and text: BLOCK images are explained at once.
 FIRST, BLOCK = 10, 64
+# Numbers of claims at which methods are compared, means over images.
+CLAIMS_AN_IMAGE = (0.5, 1.0, 1.5, 2.0, 3.0)
 # ru_maxrss is in KiB, on macOS in bytes.
 MEBIBYTE = 2**20 if sys.platform == "darwin" else 2**10
 
@@ -150,6 +152,8 @@ class Claims(NamedTuple):
         true: of the claims, those whose text fits the class of the image.
         supported: of the claims that speak for the predicted class, those whose text fits it.
         plausible: of the texts that matter most, claimed or not, those that fit some class.
+        true_at: of so many claims an image, on average, those that fit: one level for all texts, of
+            the method's own scores, leaves so many. None of more than there are.
         texts: the number of texts that a decision rests on, on average over images.
         in_model: the number of texts that any of the decisions rests on.
     """
@@ -157,6 +161,7 @@ class Claims(NamedTuple):
     true: float | None
     supported: float | None
     plausible: float | None
+    true_at: dict[str, float | None]
     texts: float
     in_model: int
 
@@ -171,16 +176,26 @@ def count_claims(
     """Count the claims of explanations of all images."""
     columns = {text: column for column, text in enumerate(universe)}
     counts = np.zeros((3, 2))
-    used, in_model = 0, set()
+    used, in_model, claims = 0, set(), [np.zeros((2, 0))]
     for start in range(0, len(X), BLOCK):
         explained = model.explain(X[start : start + BLOCK])
         used += explained.used.sum()
         in_model |= {explained.texts[text] for text in np.flatnonzero(explained.used.any(axis=0))}
         if fits is not None and explained.texts:
             places = [columns[text] for text in explained.texts]
-            counts += _counted(explained, labels[start : start + BLOCK], fits[:, places])
+            fitting, of_images = fits[:, places], labels[start : start + BLOCK]
+            counts += _counted(explained, of_images, fitting)
+            first = _largest(np.abs(explained.for_predicted()), explained.shows)
+            claims.append(np.stack([explained.margin[first], fitting[of_images][first]]))
     shares = [right / total if total else None for right, total in counts]
-    return Claims(*shares, texts=used / len(X), in_model=len(in_model))
+    margins, right = np.concatenate(claims, axis=1)
+    so_far = right[np.argsort(-margins, kind="stable")].cumsum()
+    at = {each: round(each * len(X)) for each in CLAIMS_AN_IMAGE}
+    true_at = {
+        str(each): float(so_far[count - 1] / count) if count <= len(right) else None
+        for each, count in at.items()
+    }
+    return Claims(*shares, true_at=true_at, texts=used / len(X), in_model=len(in_model))
 
 
 def _counted(

@@ -50,8 +50,8 @@ class Contributions:
         values: what each text adds to the score of each class.
         offset: what is left of the scores: intercepts, priors, and all that has no words.
         used: whether the decision on a row rests on a text at all.
-        shows: whether the row is taken to show the text: an answer of yes, a score above the mean,
-            a positive coefficient.
+        margin: how far the row's own score of the text is above the one from which the row is
+            taken to show it: that of a yes, the mean, or a coefficient of zero.
     """
 
     classes: np.ndarray
@@ -59,13 +59,18 @@ class Contributions:
     values: Float[np.ndarray, "n c m"]
     offset: Float[np.ndarray, "n c"]
     used: Bool[np.ndarray, "n m"]
-    shows: Bool[np.ndarray, "n m"]
+    margin: Float[np.ndarray, "n m"]
 
     def __repr__(self) -> str:
         """Return one line; the numbers are in the attributes."""
         n, c, m = self.values.shape
         sizes = f"{counted(m, 'text')} to {counted(c, 'class')} in {counted(n, 'row')}"
         return f"<Contributions of {sizes}>"
+
+    @property
+    def shows(self) -> Bool[np.ndarray, "n m"]:
+        """Whether the row is taken to show the text."""
+        return self.used & (self.margin > 0)
 
     @property
     def scores(self) -> Float[np.ndarray, "n c"]:
@@ -242,5 +247,5 @@ def linear_contributions(
         values.numpy(),
         offset.double().expand(len(concepts), -1).numpy(),
         (seen != 0).numpy(),
-        (seen > (0 if usual is None else usual[columns].double())).numpy(),
+        (seen - (0 if usual is None else usual[columns].double())).numpy(),
     )

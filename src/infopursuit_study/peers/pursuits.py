@@ -77,11 +77,15 @@ class PursuitPeer(TextPeer):
     def decisions_by_budget(self, X: Any) -> dict[int | None, Float[np.ndarray, "n c"]]:
         """Return the scores at each of `budgets_`, and under None after all questions."""
         answers = self.pursuit_.answers(self._rows(X))
-        order = self.pursuit_.asked(answers, max(self.budgets_))  # questions are chosen once
-        masks = {t: _mask(answers, order[:, :t]) for t in self.budgets_}
+        size = images_at_once(max(self.budgets_), len(self.classes_))
+        rolled = [  # questions are chosen once
+            self.pursuit_.rolled(some, max(self.budgets_)).posteriors[:, list(self.budgets_)]
+            for some in answers.split(size)
+        ]
+        at = torch.cat(rolled).double().log().unbind(dim=1)
+        whole = self._concluded(answers, torch.ones_like(answers)).double()
         return {
-            t: self._concluded(answers, mask).double().numpy()
-            for t, mask in [*masks.items(), (None, torch.ones_like(answers))]
+            t: each.numpy() for t, each in zip((*self.budgets_, None), (*at, whole), strict=True)
         }
 
     def _asked(self, X: Tensor) -> tuple[Tensor, Tensor]:
@@ -114,16 +118,17 @@ class PursuitPeer(TextPeer):
         shape = len(X), len(unique)
         values = torch.zeros(*shape, len(self.classes_), dtype=torch.float64)
         values.scatter_add_(1, places.unsqueeze(2).expand_as(added), added)
-        used, shown = torch.zeros(shape, dtype=torch.bool), torch.zeros(shape)
-        used.scatter_(1, places, True)
-        shown.scatter_reduce_(1, places, (rolled.answers > NOT_SURE).float(), "amax")
+        used = torch.zeros(shape, dtype=torch.bool).scatter_(1, places, True)
+        margin = torch.full(shape, -1.0).scatter_reduce_(
+            1, places, rolled.answers - NOT_SURE, "amax"
+        )
         return Contributions(
             self.classes_,
             tuple(names[column] for column in unique.tolist()),
             values.transpose(1, 2).numpy(),
             logged[:, 0].numpy(),
             used.numpy(),
-            shown.bool().numpy(),
+            margin.double().numpy(),
         )
 
 
@@ -145,7 +150,7 @@ class GenerativeIP(PursuitPeer):
     budgets: Sequence[int] = BUDGETS
 
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
-        rule = fit_answers(X, labels, texts, self.threshold)
+        self.rule_ = rule = fit_answers(X, labels, texts, self.threshold)
         members = functional.one_hot(labels).double()
         totals = members.sum(dim=0)
         yes = answers_of(rule, X).double().T @ members  # (m, c)
@@ -177,7 +182,7 @@ class GenerativeIP(PursuitPeer):
             values.transpose(1, 2).numpy(),
             table.log_prior.double().expand(len(X), -1).numpy(),
             used.numpy(),
-            (used & (answers[:, columns] > NOT_SURE)).numpy(),
+            (self.rule_.scores(X) - self.rule_.thresholds)[:, columns].double().numpy(),
         )
 
 

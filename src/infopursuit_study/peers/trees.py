@@ -76,6 +76,6 @@ class AnswerTree(TextPeer):
                 values[row, :, place] += table[after] - table[before]
                 used[row, place] = True
         texts = tuple(self.texts_[text] for text in queries)
-        yes = answers_of(self.rule_, X)[:, queries].numpy()
+        margin = (self.rule_.scores(X) - self.rule_.thresholds)[:, queries].double().numpy()
         offset = np.tile(table[0], (len(paths), 1))
-        return Contributions(self.classes_, texts, values, offset, used, used & yes)
+        return Contributions(self.classes_, texts, values, offset, used, margin)

@@ -132,7 +132,7 @@ class Told(Peer, BaseEstimator):
         told = self.told
         return Contributions(
             told.classes, told.texts, told.values[rows], told.offset[rows], told.used[rows],
-            told.shows[rows],
+            told.margin[rows],
         )  # fmt: skip
 
 
@@ -141,9 +141,9 @@ def made() -> Told:
     cat = np.array([[3.0, 1.0, -0.5], [-2.0, 0.5, 1.0]])
     values = np.stack([cat, -cat], axis=1)
     used = np.array([[True, True, True], [True, True, True]])
-    shows = np.array([[True, True, False], [False, True, True]])
+    margin = np.array([[0.3, 0.1, -0.2], [-0.1, 0.2, 0.4]])
     texts = ("whiskers", "tail", "wheel")
-    return Told(Contributions(CLASSES, texts, values, np.zeros((2, 2)), used, shows))
+    return Told(Contributions(CLASSES, texts, values, np.zeros((2, 2)), used, margin))
 
 
 FITS = np.array([[True, True, False], [False, True, False]])  # cat, dog
@@ -160,3 +160,6 @@ def test_claims_are_what_images_are_taken_to_show() -> None:
     # Of the three texts that each decision rests on, the wheel fits no class.
     assert found.plausible == pytest.approx(4 / 6)
     assert (found.texts, found.in_model) == (3.0, 3)
+    # By margin: wheel (no), whiskers (yes), tail of the dog (yes), tail of the cat (yes).
+    at = {"0.5": 0.0, "1.0": 1 / 2, "1.5": 2 / 3, "2.0": 3 / 4, "3.0": None}
+    assert found.true_at == pytest.approx(at)
