@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.generation.answering import RETRIES, UnusableAnswersError
+from infopursuit.generation.answering import ASK_ANOTHER, RETRIES, UnusableAnswersError
 from infopursuit.generation.class_knowledge import (
     NEEDED,
     OFFERED,
@@ -28,6 +28,7 @@ from infopursuit.generation.class_knowledge import (
     knowledge_pattern,
     most_prompts_for,
     prompts_for,
+    tells_classes_apart,
 )
 from infopursuit.generation.class_queries import TOKENS_PER_QUERY, VARIABLES, ask_dictionary
 from infopursuit.generation.language_models import (
@@ -167,6 +168,14 @@ class LanguageModelHelp:
         classes = [str(each) for each in np.unique(np.asarray(y))]
         candidates = model.candidates(X, y, CANDIDATES)
         known = self.knowledge(classes, candidates)
+        if not tells_classes_apart(known.values):
+            logger.warning(
+                "the language model says the same of all classes: the model is fitted without its "
+                "table; %s",
+                ASK_ANOTHER,
+            )
+            model.fit(X, y, **teaching)
+            return
         rows = {text: row for row, text in enumerate(model.texts)}
         everything = np.asarray(model.text_embeddings)
         teaching = {"reference_embeddings": everything, **teaching}
