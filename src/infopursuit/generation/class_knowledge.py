@@ -64,7 +64,8 @@ _LABEL = re.compile(
 )
 _ON_THE_SAME_LINE = re.compile(
     r"(?:[;,|/.–—-]*[ \t]+(?=[*_\"'`]*sometimes[*_\"'`]*\s*[:=])"
-    r"|(?<=[.!?;|/])[ \t]+(?=[*_\"'`]*true[*_\"'`]*\s*[:=]))",
+    r"|(?<=[.!?;|/])[ \t]+(?=[*_\"'`]*true[*_\"'`]*\s*[:=])"
+    r"|,[ \t]*(?=\"(?:true|sometimes)\"\s*:))",
     re.IGNORECASE,
 )
 _IN_COLUMNS = re.compile(
@@ -74,7 +75,9 @@ _IN_COLUMNS = re.compile(
 _LATEX = re.compile(r"\$|\\[()\[\]]|\\[a-zA-Z]+(?=\s*\{)")
 _REMARK = re.compile(r"\([^()]*\)")
 _NONE = re.compile(r"|none(?: of (?:them|the texts))?|n/?a|nothing|null|nil|无|[-–—∅]+", re.I)
-_ALL = re.compile(r"(?:all|every)(?: (?:of )?(?:the )?(?:them|texts?|numbers|\d+))*|everything", re.I)
+_ALL = re.compile(
+    r"(?:all|every)(?: (?:of )?(?:the )?(?:them|texts?|numbers|\d+))*|everything", re.I
+)
 _GOES_ON = re.compile(r"\.\.|\betc\b|\band (?:so on|more)\b|等", re.IGNORECASE)
 _MARKS_AROUND = " \t[]{}*_`\"'.•|。-"
 # After a number, the text that it stands for: "1. striped coat, 4. long tail".
@@ -83,7 +86,7 @@ _RANGE = re.compile(r"(\d{1,9})\s*(?:[-–—~]|\bto\b)\s*#?(?=\d)")
 _BETWEEN = re.compile(r"(?:[,;&、\s]|\band\b)+")
 _NUMBER_OR_RANGE = re.compile(r"#?(\d{1,9})\.?(?:-(\d{1,9})\.?)?")
 # Answers of which more than this share is one value say nothing, whatever their form.
-ALL_ALIKE = 0.995
+ALL_ALIKE = 0.999
 # The smallest share of texts in which classes differ, of a table that is of use.
 LEAST_TELLING = 0.02
 
@@ -385,7 +388,7 @@ def tells_classes_apart(values: np.ndarray) -> bool:
     """
     known = values[:, (~np.isnan(values)).sum(axis=0) > 1]
     differ = np.nanmax(known, axis=0, initial=0) > np.nanmin(known, axis=0, initial=1)
-    return not differ.size or differ.mean() >= LEAST_TELLING
+    return not differ.size or bool(differ.mean() >= LEAST_TELLING)
 
 
 def _of_no_use(

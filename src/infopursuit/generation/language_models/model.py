@@ -14,9 +14,9 @@ from infopursuit.datasets.decoding import to_rgb
 NOT_RECORDED = "not recorded"  # the finish_reason of what no recorded answer is about
 # What servers call the end of an answer, or say if they do not know: all else cuts it off.
 ENDS = frozenset(
-    "stop end_turn stop_sequence eos eos_token end_of_text complete completed finished unknown "
-    "unspecified".split()
-) | {NOT_RECORDED}
+    ("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end_of_text", "complete",
+     "completed", "finished", "unknown", "unspecified", NOT_RECORDED)
+)  # fmt: skip
 # The longest side of a picture that is sent, in pixels.
 LONGEST_SIDE = 768
 

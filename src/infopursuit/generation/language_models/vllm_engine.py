@@ -125,7 +125,7 @@ class VllmEngine:
             logger.info("no vllm here: it answers in %s", self.python)
             # What vLLM compiles with lies next to its Python.
             path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-            self._elsewhere = subprocess.Popen(
+            self._elsewhere = subprocess.Popen(  # noqa: S603 - the person names it
                 [str(python), "-c", f"import {__name__} as engine; engine.answer_lines()"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
