@@ -49,7 +49,7 @@ from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
-from infopursuit.pursuit.known import classes_in_words, known_in_words
+from infopursuit.pursuit.known import LONGEST, classes_in_words, known_in_words
 from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
@@ -101,8 +101,8 @@ HEADERS = {
 
 # -- what may be asked, and what is answered ------------------------------------------------
 
-# What may be given again in an address.
-Texts = Annotated[Sequence[str], Query(max_length=1000)]
+# What may be given again in an address, of which the server reads 64 KB.
+Texts = Annotated[Sequence[Annotated[str, Field(max_length=LONGEST)]], Query(max_length=1000)]
 
 
 class AskedQuestion(Part):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -118,13 +118,17 @@ class Pursuit:
 
     def find(self, question: str) -> int | None:
         """Return the `number` of a question; None if there is none."""
-        if question in self.queries:
-            return self.queries.index(question)
-        for alike in (self.queries, map(in_words, self.queries), self._asked):
-            alike = [_bare(each) for each in alike]
-            if _bare(question) in alike:
-                return alike.index(_bare(question))
-        return None
+        return self._numbers.get(question, self._numbers.get(_bare(question)))
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """The number of each question by all that it is called; of equals the first."""
+        numbers: dict[str, int] = {}
+        barely = (map(_bare, each) for each in (self.queries, map(in_words, self.queries)))
+        for named in (self.queries, *barely, map(_bare, self._asked)):
+            for number, name in enumerate(named):
+                numbers.setdefault(name, number)
+        return numbers
 
     def answer_value(self, query: int, answer: Any) -> float:
         """Return an answer to a query as a number in [0, 1]; a number is the value of its column.
@@ -450,17 +454,16 @@ class Pursuit:
     def _class_numbers(self, classes: Any) -> list[int]:
         if isinstance(classes, str | Mapping) or not hasattr(classes, "__iter__"):
             raise InputError(f"classes is {classes!r}; expected a list of classes of the model")
+        number_of: dict[Any, int] = {}
+        for number, names in enumerate(zip(self.class_names, self.labels or self.class_names)):
+            for name in names:
+                number_of.setdefault(name, number)
         numbers = set()
         for each in classes:
-            alike = [
-                number
-                for number, name in enumerate(self.class_names)
-                if each == name or (self.labels is not None and each == self.labels[number])
-            ]
-            if not alike:
+            if not isinstance(each, Hashable) or each not in number_of:
                 expected = one_such_as(each, self.labels or self.class_names)
                 raise InputError(f"no class {each!r}; expected {expected}")
-            numbers.add(alike[0])
+            numbers.add(number_of[each])
         if not numbers:
             raise InputError("classes is empty; expected at least one class of the model")
         return sorted(numbers)
