@@ -8,17 +8,23 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, one_such_as
+from infopursuit.core.errors import InputError, one_line, one_such_as
 from infopursuit.core.numbers import NUMBER
 from infopursuit.core.renderers import renderer
-from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, AnswerRule, ColumnValues
+from infopursuit.pursuit.answers.rules import (
+    NOT_SURE,
+    WORDS,
+    AnswerRule,
+    ColumnValues,
+    in_words,
+)
 from infopursuit.pursuit.explanation import (
     DIGITS,
     Candidate,
@@ -29,13 +35,15 @@ from infopursuit.pursuit.explanation import (
     rival,
     rounded,
 )
-from infopursuit.pursuit.explanation import question as in_words
+from infopursuit.pursuit.explanation import question as as_asked
 from infopursuit.pursuit.querier import Classifier, Comparison, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
 
 if TYPE_CHECKING:
     from infopursuit.datasets.matrix import Matrix
+
+Asked = TypeVar("Asked", RollOut, Ending)
 
 logger = logging.getLogger("infopursuit")
 
@@ -124,7 +132,7 @@ class Pursuit:
     def _numbers(self) -> dict[str, int]:
         """The number of each question by all that it is called; of equals the first."""
         numbers: dict[str, int] = {}
-        barely = (map(_bare, each) for each in (self.queries, map(in_words, self.queries)))
+        barely = (map(_bare, each) for each in (self.queries, map(as_asked, self.queries)))
         for named in (self.queries, *barely, map(_bare, self._asked)):
             for number, name in enumerate(named):
                 numbers.setdefault(name, number)
@@ -182,6 +190,10 @@ class Pursuit:
                 *(queries[query], value, low, high),
             )
 
+    def said(self, query: int, answer: float) -> str:
+        """Return an answer to a query in words, on one line: a column may hold anything."""
+        return one_line(self.word(query, answer) or in_words(answer))
+
     def word(self, query: int, answer: float) -> str | None:
         """Return an answer to a query as the rule has it in words; None if it is yes or no."""
         if not self.words:
@@ -215,7 +227,9 @@ class Pursuit:
         """Return the `roll_out` of images whose answers to all queries are given."""
         self._check(budget)
         answers, known = self.evidence(answers)
-        return roll_out(self.querier, self.classifier, answers, budget, self.first, best, known)
+        return _with_numbers(
+            roll_out(self.querier, self.classifier, answers, budget, self.first, best, known)
+        )
 
     def evidence(
         self, answers: Float[Tensor, "n k"]
@@ -247,7 +261,9 @@ class Pursuit:
     def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
         """Return the posterior of each image when the stopping rule ends its questions."""
         answers, known = self.evidence(answers)
-        return ask_until(self.querier, self.classifier, answers, stop, self.first, known)
+        return _with_numbers(
+            ask_until(self.querier, self.classifier, answers, stop, self.first, known)
+        )
 
     def explain(
         self,
@@ -404,7 +420,7 @@ class Pursuit:
             rates=rates,
             rival=compared,
             word=self.word(query, answer),
-            wording=None if self.question(query) == in_words(text) else self.question(query),
+            wording=None if self.question(query) == as_asked(text) else self.question(query),
         )
 
     def _why_not_sure(
@@ -455,9 +471,8 @@ class Pursuit:
         if isinstance(classes, str | Mapping) or not hasattr(classes, "__iter__"):
             raise InputError(f"classes is {classes!r}; expected a list of classes of the model")
         number_of: dict[Any, int] = {}
-        for number, names in enumerate(zip(self.class_names, self.labels or self.class_names)):
-            for name in names:
-                number_of.setdefault(name, number)
+        for names in (self.labels or (), self.class_names):
+            number_of = dict(zip(names, range(len(names)), strict=True)) | number_of
         numbers = set()
         for each in classes:
             if not isinstance(each, Hashable) or each not in number_of:
@@ -510,6 +525,14 @@ class Pursuit:
             wording=tuple(self.wording[query] for query in left) if self.wording else (),
             known={left.index(each): self.known[each] for each in left if each in self.known},
         )
+
+
+def _with_numbers(ended: Asked) -> Asked:
+    """Return the end of some questions; InputError if a model that was damaged gives no numbers."""
+    posteriors = ended.posteriors if isinstance(ended, RollOut) else ended.posterior
+    if not posteriors.isfinite().all():
+        raise InputError("the model gives no probabilities: its numbers are damaged; fit it again")
+    return ended
 
 
 def _bare(question: str) -> str:

@@ -75,7 +75,7 @@ UNSTRUCTURED = "set language_model.structured_output to false, or use vLLM's ser
 
 
 class NoAnswerError(InputError):
-    """A server refuses a request, or gives no answer."""
+    """A server refuses a request, or its reply is no answer."""
 
 
 class OpenAIServer:
@@ -187,9 +187,11 @@ class OpenAIServer:
         for chunk in response.iter_bytes():
             content += chunk
             if len(content) > MOST_BYTES:
-                raise InputError(f"{self.url}: the reply has more than {MOST_BYTES / 1e6:.0f} MB")
+                raise NoAnswerError(
+                    f"{self.url}: the reply has more than {MOST_BYTES / 1e6:.0f} MB"
+                )
             if time.monotonic() - started > self.settings.timeout_seconds:
-                raise InputError(
+                raise NoAnswerError(
                     f"{self.url}: no whole reply within {self.settings.timeout_seconds:g} s"
                 )
         response._content = bytes(content)  # so that the client has it, too
@@ -383,10 +385,10 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
         text, withheld = message["content"], message.get("refusal")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         if _STREAMED.match(reply):
-            raise InputError(f"{url}: the server streams its reply; {NO_STREAMS}") from error
+            raise NoAnswerError(f"{url}: the server streams its reply; {NO_STREAMS}") from error
         page = re.match(r"\s*<(?:!doctype|html|\?xml)", reply, re.IGNORECASE)
         what = "a web page" if page else _start(reply) if reply.strip() else "an empty reply"
-        raise InputError(
+        raise NoAnswerError(
             f"{url}: the reply is not a chat completion; expected choices[0].message.content, "
             f"found {what}{_hint_at_v1(url) if page or not reply.strip() else ASK_THE_SERVER}"
         ) from error
@@ -395,7 +397,7 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
         text = "".join(each for each in texts if isinstance(each, str))
     # Null if the server withheld the text, for example with finish_reason content_filter.
     if not isinstance(text, str | None) or not isinstance(finish_reason, str | None):
-        raise InputError(
+        raise NoAnswerError(
             f"{url}: the reply is not a chat completion; it has {_start(str(text))} as content and "
             f"{_start(str(finish_reason))} as finish_reason; expected texts"
         )
@@ -409,7 +411,7 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
     # JSON can escape half of a surrogate pair, which no UTF-8 file can hold.
     text = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if pattern and finish_reason == "stop" and not re.fullmatch(pattern, text.strip()):
-        raise InputError(
+        raise NoAnswerError(
             f"{url}: expected answers of the form asked for by structured_outputs, found "
             f"{_start(text)}: the server seems to ignore it; {UNSTRUCTURED}"
         )
