@@ -267,7 +267,7 @@ def huge(name: str) -> Callable[[Path], None]:
         (edited(words=[[]] * 6), "words"),
         (edited(provenance={"label": 5}), "label"),
         (edited(provenance={"note": "n" * 10**5}), "note"),
-        (weighed("classifier.temperature", lambda _: np.float32([1, 0, 1])), "no numbers"),
+        (weighed("classifier.temperature", lambda _: np.float32([1, 0, 1])), "damaged"),
         (weighed("classifier.covariance", lambda rows: -rows), "no covariance"),
         (edited(queries="abcd"), "queries"),
         (edited(queries=["a", "b", "c", "a", "d", "e"]), "twice"),

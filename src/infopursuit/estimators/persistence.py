@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -198,10 +197,8 @@ def _keep_previous(folder: Path) -> None:
             path, previous = folder / name, folder / f"{name}{PREVIOUS}"
             if is_file(path) and file_sha256(path) == sha256:
                 previous.unlink(missing_ok=True)
-                try:
+                with suppress(OSError):  # a disk without links
                     previous.hardlink_to(path)
-                except OSError:  # a disk without links
-                    shutil.copyfile(path, previous)
 
 
 def _table_file(path: Path, table: KnowledgeTable) -> bytes:
@@ -248,9 +245,7 @@ def load(folder: str | Path, device: torch.device | str = "cpu") -> SavedModel:
         # A question about nothing: what does not fit is reported now, not at the first picture.
         # A width that is only claimed takes no memory.
         nothing = torch.zeros(1, 1, device=device).expand(1, model.width)
-        budget = min(1, len(model.pursuit.queries))
-        if not model.pursuit.roll_out(nothing, budget).posteriors.isfinite().all():
-            raise ValueError("the probabilities of the classes are no numbers")
+        model.pursuit.roll_out(nothing, min(1, len(model.pursuit.queries)))
         model.clip_source = _from_folder(model.clip_source, folder)
     if described.said:
         model.knowledge = read_knowledge_csv(folder / KNOWLEDGE, files.get(KNOWLEDGE))

@@ -42,7 +42,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, one_line
+from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.datasets.decoding import DAMAGED, LimitedFile, UnreadableError, thumbnail, to_rgb
 from infopursuit.explorer import payload
 from infopursuit.explorer.annotating import Annotating
@@ -332,7 +332,10 @@ def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExe
         try:
             await asyncio.to_thread(annotating.answer, given.place, given.answer)
         except (InputError, OSError) as error:
-            raise HTTPException(409, f"The answer is not saved: {error}.") from error
+            path = annotating.path  # the error names the lock beside it
+            known = isinstance(error, OSError) and is_user_error(error)
+            why = explain_os_error(error, path) if known else error
+            raise HTTPException(409, f"The answer is not saved: {why}.") from error
         return await get_annotations()
 
 

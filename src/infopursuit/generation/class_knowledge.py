@@ -155,26 +155,26 @@ def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Unusable:
     lines = _lines(text) if len(text) <= LONGEST else []
     if sorted(name for name, _ in lines) != ["sometimes", "true"]:
         return Unusable.FORM
-    said: dict[str, list[int]] = {}
+    numbers_of: dict[str, list[int]] = {}
     for name, line in lines:
         numbers = _numbers(line, count)
         if numbers is None:
             return Unusable.TRUNCATED if _GOES_ON.search(line) else Unusable.FORM
-        said[name] = numbers
+        numbers_of[name] = numbers
     everything = [name for name, line in lines if _ALL.fullmatch(_bare(line))]
     if len(everything) == 1:  # all others
         (name,) = everything
-        other = said["sometimes" if name == "true" else "true"]
-        said[name] = [number for number in said[name] if number not in other]
-    named = {*said["true"], *said["sometimes"]}
-    both = {*said["true"]} & {*said["sometimes"]}
+        other = numbers_of["sometimes" if name == "true" else "true"]
+        numbers_of[name] = [number for number in numbers_of[name] if number not in other]
+    named = {*numbers_of["true"], *numbers_of["sometimes"]}
+    both = {*numbers_of["true"]} & {*numbers_of["sometimes"]}
     beyond = {number for number in named if not 1 <= number <= count}
     if 0 in beyond or 2 * len(beyond) > len(named):
         return Unusable.NO_SUCH_TEXT
     if 2 * len(both) > len(named):
         return Unusable.REPEATED
     true, sometimes = (
-        [number - 1 for number in dict.fromkeys(said[name]) if number not in both | beyond]
+        [number - 1 for number in dict.fromkeys(numbers_of[name]) if number not in both | beyond]
         for name in ("true", "sometimes")
     )
     return KnownTexts(true, sometimes, sorted(number - 1 for number in both - beyond))
@@ -207,19 +207,17 @@ def _bare(line: str) -> str:
 def _numbers(line: str, count: int) -> list[int] | None:
     """Return the numbers of a line, of which one beyond `count` stands for all further ones."""
     goes_on, line = _GOES_ON.search(line), _bare(line)
-    if goes_on:
-        return None
-    if not line or _NONE.fullmatch(line):
+    if _NONE.fullmatch(line):
         return []
     if _ALL.fullmatch(line):
         return list(range(1, count + 1))
     line = _WRITTEN_OUT.sub("", re.sub(r"[\[\]{}*_`\"']", " ", line).strip(_MARKS_AROUND))
     numbers: list[int] = []
+    if goes_on:
+        return None
     for each in filter(None, _BETWEEN.split(_RANGE.sub(r"\1-", line))):
-        found = _NUMBER_OR_RANGE.fullmatch(each)
-        if found is None:
-            return None
-        first, last = int(found[1]), int(found[2] or found[1])
+        match = _NUMBER_OR_RANGE.fullmatch(each)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
         if last < first:
             return None
         numbers += range(first, min(last, max(first, count + 1)) + 1)

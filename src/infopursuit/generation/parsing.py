@@ -204,9 +204,9 @@ def without_thoughts(text: str) -> tuple[list[str], str]:
 
 def _listed(text: str) -> str:
     """Return an answer in JSON as a list of its texts, and any other answer as it is."""
-    found = _JSON.search(text)
+    match = _JSON.search(text)
     try:
-        content = json.loads(_LAST_COMMA.sub(r"\1", found[0])) if found else []
+        content = json.loads(_LAST_COMMA.sub(r"\1", match[0])) if match else []
     except (ValueError, RecursionError):
         return text
     texts = [" ".join(each.split()) for each in _texts_in(content)]

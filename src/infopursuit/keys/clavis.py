@@ -63,8 +63,9 @@ def read_clavis(path: Path) -> Key:
 def _read(content: dict[str, Any], path: Path) -> Key:
     languages = _list(content["language"])
     if not languages or not all(isinstance(each, str) and each for each in languages):
-        found = content["language"]
-        raise InputError(f"{path}: language is {found!r}; expected a language, such as 'en'")
+        raise InputError(
+            f"{path}: language is {content['language']!r}; expected a language, such as 'en'"
+        )
     if not isinstance(content["title"], str | dict):
         raise TypeError(f"the title {content['title']!r}; expected a text")
     language = languages[0]

@@ -104,10 +104,6 @@ CLASSIFIERS = Kinds(
 )
 
 
-# What rounding to float32 may take from a covariance, as a share of its variances.
-ROUNDING = 1e-4
-
-
 class Sizes(NamedTuple):
     """What a description claims of the sizes of a model.
 
@@ -165,9 +161,8 @@ class Expected(NamedTuple):
         if not counted.numel():
             return
         if self.covariance:
-            jitter = ROUNDING * tensor.diagonal().abs().diag()
             symmetric = torch.allclose(tensor, tensor.T, rtol=1e-3, atol=1e-6)
-            if not symmetric or torch.linalg.cholesky_ex(tensor + jitter).info:
+            if not symmetric or torch.linalg.cholesky_ex(tensor.double()).info:
                 raise ValueError(f"{name} is no covariance; expected a positive definite matrix")
         low, high = counted.min().item(), counted.max().item()
         found = f"is {low}" if not tensor.ndim else f"holds {low} to {high}"

@@ -43,8 +43,8 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         text = f"{question:<{max(texts)}}  {answer:<{answers}}" if answer else question
         lines.append(f"  {number:>{numbers}}  {text:<{max(texts) + 2 + answers}}  {first}".rstrip())
     belief = ", ".join(leaders(names, explanation.posterior))
-    said = say("prediction", belief=belief, ending=ending(explanation))
-    lines.append(f"  {one_line(said)}")
+    last = say("prediction", belief=belief, ending=ending(explanation))
+    lines.append(f"  {one_line(last)}")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
     return "".join(f"{line}\n" for line in lines)
 

@@ -12,8 +12,7 @@ the name.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from itertools import combinations, count
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +23,7 @@ from filelock import FileLock
 from jaxtyping import Float
 
 from infopursuit.core.csv_tables import CsvTable, read_csv_table, write_csv
-from infopursuit.core.errors import InputError, explain_os_error, is_user_error
+from infopursuit.core.errors import InputError
 from infopursuit.core.files import suffix_of, write_text
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.picture_names import SEVERAL, is_end, pictures_named
@@ -188,7 +187,7 @@ def add_annotations(path: Path, given: Iterable[Annotation], latest: Annotation)
         InputError: the file has a mistake; it stays as it is.
     """
     path = path.resolve()
-    with locked(path):
+    with FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
         if not path.exists():
             write_annotations(path, Annotations(given, str(path)))
             return read_annotations(path)
@@ -206,19 +205,6 @@ def add_annotations(path: Path, given: Iterable[Annotation], latest: Annotation)
         ]
         write_text(path, table.edited(cells, more))
         return read_annotations(path)
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold the lock beside a file; InputError if its folder cannot be written."""
-    try:
-        with FileLock(f"{path}.lock", timeout=LOCK_SECONDS):
-            yield
-    except OSError as error:
-        if not is_user_error(error) or error.filename != f"{path}.lock":
-            raise
-        error.filename = str(path)
-        raise InputError(explain_os_error(error, path)) from error
 
 
 def read_annotations(path: str | Path) -> Annotations:

@@ -246,10 +246,11 @@ class OpenAIServer:
                 # JSON may have spelled the key in escapes.
                 return Answer(*map(self._masked, answer))
             tries = self.settings.max_retries + 1
-            kept = ": answers so far are kept" if self._answered else ""
             raise NoAnswerError(
                 f"{self.url} gave no answer in {tries} {'try' if tries == 1 else 'tries'}, the "
-                f"last ended in {failure}; check that the server runs, then run this again{kept}"
+                f"last ended in {failure}; check that the server runs, then run this again"
+                + ": answers so far are kept"
+                * self._answered
             )
 
     def _taken(self, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -259,14 +259,16 @@ def answer_lines() -> None:
     os.dup2(2, 1)  # what vLLM prints does not mix with the answers
     engine: VllmEngine | None = None
     for line in sys.stdin:
-        asked = json.loads(line)
+        message = json.loads(line)
         try:
             if engine is None:
                 where_vllm_is(None)
-                engine = VllmEngine(VllmSettings(**asked["settings"]), asked["compute"])
+                engine = VllmEngine(VllmSettings(**message["settings"]), message["compute"])
                 reply: dict[str, Any] = {"library": LIBRARY}
             else:
-                reply = {"answers": engine.answer(asked["prompts"], Sampling(**asked["sampling"]))}
+                reply = {
+                    "answers": engine.answer(message["prompts"], Sampling(**message["sampling"]))
+                }
         except InputError as error:
             reply = {"error": str(error)}
         answers.write(f"{json.dumps(reply)}\n")

@@ -153,21 +153,21 @@ class RedundantQuestions:
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Bool[Tensor, "b k"]:
         """Return what is redundant after the history that `mask` selects of all answers."""
-        given = mask[:, self._asked] > 0
-        return self._late(given & self._holds(answers[:, self._asked]))
+        rows = answers[:, self._asked]
+        return self._late((mask[:, self._asked] > 0) & self._holds(rows))
 
     def mask_after(
         self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]
     ) -> Bool[Tensor, "r k"]:
         """Return what one query and its answer make redundant."""
-        asked = queries.unsqueeze(1) == self._asked
-        return self._late(asked & self._holds(answers.unsqueeze(1)))
+        pairs = queries.unsqueeze(1) == self._asked
+        return self._late(pairs & self._holds(answers.unsqueeze(1)))
 
     def _holds(self, answers: Float[Tensor, "b m"]) -> Bool[Tensor, "b p"]:
         """Return for which pairs these are answers that make the other question redundant."""
         sign = (answers - NOT_SURE).sign()
-        wanted = torch.tensor((0, *SIGNS), device=sign.device)[self._answer]
-        return (self._answer == ANY) | (sign == wanted)
+        expected = torch.tensor((0, *SIGNS), device=sign.device)[self._answer]
+        return (self._answer == ANY) | (sign == expected)
 
     def _late(self, pairs: Bool[Tensor, "b p"]) -> Bool[Tensor, "b k"]:
         late = torch.zeros(len(pairs), self.k, device=pairs.device)
