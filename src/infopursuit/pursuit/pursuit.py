@@ -18,13 +18,7 @@ from torch import Tensor
 from infopursuit.core.errors import InputError, one_line, one_such_as
 from infopursuit.core.numbers import NUMBER
 from infopursuit.core.renderers import renderer
-from infopursuit.pursuit.answers.rules import (
-    NOT_SURE,
-    WORDS,
-    AnswerRule,
-    ColumnValues,
-    in_words,
-)
+from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, AnswerRule, ColumnValues, in_words
 from infopursuit.pursuit.explanation import (
     DIGITS,
     Candidate,
@@ -227,9 +221,8 @@ class Pursuit:
         """Return the `roll_out` of images whose answers to all queries are given."""
         self._check(budget)
         answers, known = self.evidence(answers)
-        return _with_numbers(
-            roll_out(self.querier, self.classifier, answers, budget, self.first, best, known)
-        )
+        parts = self.querier, self.classifier
+        return _with_numbers(roll_out(*parts, answers, budget, self.first, best, known))
 
     def evidence(
         self, answers: Float[Tensor, "n k"]
@@ -261,9 +254,8 @@ class Pursuit:
     def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
         """Return the posterior of each image when the stopping rule ends its questions."""
         answers, known = self.evidence(answers)
-        return _with_numbers(
-            ask_until(self.querier, self.classifier, answers, stop, self.first, known)
-        )
+        parts = self.querier, self.classifier
+        return _with_numbers(ask_until(*parts, answers, stop, self.first, known))
 
     def explain(
         self,

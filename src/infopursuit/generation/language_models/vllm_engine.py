@@ -33,8 +33,17 @@ from infopursuit.generation.settings import VllmSettings
 
 logger = logging.getLogger(__name__)
 
-LIBRARY = str(Path(__file__).resolve().parents[3])
 REMEDY = "`make vllm` sets up an environment with vllm and says what to set"
+# This library answers there, and all that it needs comes from that environment.
+LIBRARY = str(Path(__file__).parents[2] / "__init__.py")
+START = f"""
+import sys, importlib.util as util
+spec = util.spec_from_file_location("infopursuit", {LIBRARY!r})
+sys.modules["infopursuit"] = library = util.module_from_spec(spec)
+spec.loader.exec_module(library)
+from {__name__} import answer_lines
+answer_lines()
+"""
 NAMES_IT = "--vllm, or compute.vllm_python"
 
 # The caller gives these itself.
@@ -126,19 +135,14 @@ class VllmEngine:
             # What vLLM compiles with lies next to its Python.
             path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
             self._elsewhere = subprocess.Popen(  # noqa: S603 - the person names it
-                [str(python), "-c", f"import {__name__} as engine; engine.answer_lines()"],
+                [str(python), "-c", START],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 encoding="utf-8",
                 env={**os.environ, "PATH": path},
             )
             weakref.finalize(self, _ended, self._elsewhere)
-            started = self._told({"settings": self.settings.model_dump(), "compute": self.compute})
-            if started["library"] != LIBRARY:
-                raise InputError(
-                    f"{self.python} runs the library of {started['library']}; expected that of "
-                    f"{LIBRARY}; {REMEDY}"
-                )
+            self._told({"settings": self.settings.model_dump(), "compute": self.compute})
         reply = self._told({"prompts": list(prompts), "sampling": asdict(sampling)})
         return [Answer(*each) for each in reply["answers"]]
 
@@ -264,7 +268,7 @@ def answer_lines() -> None:
             if engine is None:
                 where_vllm_is(None)
                 engine = VllmEngine(VllmSettings(**message["settings"]), message["compute"])
-                reply: dict[str, Any] = {"library": LIBRARY}
+                reply: dict[str, Any] = {}
             else:
                 reply = {
                     "answers": engine.answer(message["prompts"], Sampling(**message["sampling"]))
