@@ -120,16 +120,20 @@ class Pursuit:
 
     def find(self, question: str) -> int | None:
         """Return the `number` of a question; None if there is none."""
-        return self._numbers.get(question, self._numbers.get(_bare(question)))
+        number = self._numbers.get(question)
+        return self._called.get(_bare(question)) if number is None else number
 
     @cached_property
     def _numbers(self) -> dict[str, int]:
+        return {query: number for number, query in reversed(list(enumerate(self.queries)))}
+
+    @cached_property
+    def _called(self) -> dict[str, int]:
         """The number of each question by all that it is called; of equals the first."""
         numbers: dict[str, int] = {}
-        barely = (map(_bare, each) for each in (self.queries, map(as_asked, self.queries)))
-        for named in (self.queries, *barely, map(_bare, self._asked)):
-            for number, name in enumerate(named):
-                numbers.setdefault(name, number)
+        for names in (self.queries, map(as_asked, self.queries), self._asked):
+            for number, name in enumerate(names):
+                numbers.setdefault(_bare(name), number)
         return numbers
 
     def answer_value(self, query: int, answer: Any) -> float:
