@@ -332,9 +332,9 @@ def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExe
         try:
             await asyncio.to_thread(annotating.answer, given.place, given.answer)
         except (InputError, OSError) as error:
-            path = annotating.path  # the error names the lock beside it
-            known = isinstance(error, OSError) and is_user_error(error)
-            why = explain_os_error(error, path) if known else error
+            why: object = error
+            if isinstance(error, OSError) and is_user_error(error):  # it may name the lock
+                why = explain_os_error(error, annotating.path)
             raise HTTPException(409, f"The answer is not saved: {why}.") from error
         return await get_annotations()
 

@@ -253,7 +253,8 @@ def _ended(process: subprocess.Popen[str]) -> int:
     """Send no more prompts; return the status when the process ends."""
     for stream in (process.stdin, process.stdout):
         with contextlib.suppress(OSError):  # what was not taken is lost
-            stream and stream.close()
+            if stream is not None:
+                stream.close()
     return process.wait()
 
 
