@@ -37,10 +37,10 @@ $(VENV)/.ready: requirements.lock tools.lock pyproject.toml
 	  --build-constraints tools.lock --editable .
 	touch $@
 
-# vLLM pins a torch of its own, so it has an environment of its own. Files are written there, too:
-# pyarrow is that of requirements.lock, so that they are the same to the byte. The CPU build of vLLM
-# needs that of torch, and torchvision and its like have none that fits, and are not used. (From /,
-# as uv would apply the constraints of pyproject.toml, which are those of the other environment.)
+# vLLM pins a torch of its own, so it has an environment of its own, with what the library imports to
+# ask it. The CPU build of vLLM needs that of torch, and torchvision and its like have none that fits,
+# and are not used. (From /, as uv would apply the constraints of pyproject.toml, which are those of
+# the other environment.)
 vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	@if [[ "$$(cat $(VLLM_VENV)/.ready 2>/dev/null)" != "$(VLLM)" ]]; then
 	  rm -rf $(VLLM_VENV)

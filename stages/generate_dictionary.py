@@ -14,12 +14,10 @@ from infopursuit.datasets.settings import Datasets
 from infopursuit.generation.class_queries import (
     ask_dictionary,
     is_list,
-    is_prompt,
     open_prompt,
     read_dictionary,
 )
 from infopursuit.generation.language_models import Sampling
-from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.generation.parsing import answer_pattern
 from infopursuit.generation.settings import LanguageModelSettings, QueriesSettings
 from infopursuit.pipeline import paths
@@ -47,9 +45,8 @@ def main(settings: Settings, dataset: str) -> RowCounts:
 
 def ask(settings: Settings, path: str, classes: list[str], k: int) -> list[str]:
     language_model, compute = settings.language_model, settings.compute
-    if is_prompt(path) and language_model.backend == "vllm":
-        run_where_vllm_is(compute.vllm_python)
-    model, template = open_prompt(path, language_model, compute.vllm_engine)
+    vllm = compute.vllm_engine, compute.vllm_python
+    model, template = open_prompt(path, language_model, *vllm)
     pattern = answer_pattern(template.text, k) if language_model.structured_output else None
     sampling = Sampling(**language_model.sampling.model_dump(), pattern=pattern)
     return ask_dictionary(model, template, classes, k, sampling, SCRATCH / "answers")

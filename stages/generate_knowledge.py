@@ -35,7 +35,6 @@ from infopursuit.generation.language_models import (
     Sampling,
     open_language_model,
 )
-from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.generation.settings import LanguageModelSettings
 from infopursuit.generation.templates import load_template
 from infopursuit.pipeline import paths
@@ -79,12 +78,11 @@ def main(settings: Settings, dataset: str) -> RowCounts:
 
 def ask(settings: Settings, dataset: str, classes: list[str], texts: list[str]) -> AskedKnowledge:
     language_model, compute = settings.language_model, settings.compute
-    if language_model.backend == "vllm" and compute.engine == "local":
-        run_where_vllm_is(compute.vllm_python)
     chosen = settings.datasets[dataset]
     template = load_template(chosen.knowledge, needed=NEEDED, offered=OFFERED)
     pattern = knowledge_pattern() if language_model.structured_output else None
-    open_model = partial(open_language_model, language_model, compute.vllm_engine)
+    vllm = compute.vllm_engine, compute.vllm_python
+    open_model = partial(open_language_model, language_model, *vllm)
     model, most = open_model(), language_model.candidates
     if not isinstance(model, RecordedAnswers):  # what is recorded costs nothing to ask
         if most is not None and len(texts) > most:

@@ -26,7 +26,6 @@ from infopursuit.generation.corpora import (
     read_captions,
 )
 from infopursuit.generation.language_models import Sampling, open_language_model
-from infopursuit.generation.language_models.vllm_engine import run_where_vllm_is
 from infopursuit.generation.parsing import answer_pattern
 from infopursuit.generation.settings import LanguageModelSettings, QueriesSettings
 from infopursuit.generation.templates import load_template
@@ -56,13 +55,12 @@ def main(settings: Settings, corpus: str) -> RowCounts:
 
 def describe(settings: Settings, path: str) -> tuple[Corpus, int]:
     queries, language_model, compute = settings.queries, settings.language_model, settings.compute
-    if language_model.backend == "vllm" and compute.engine == "local":
-        run_where_vllm_is(compute.vllm_python)
     captions = read_captions(path, queries.max_captions)
     template = load_template(queries.prompt, needed=["caption"], offered=["max_concepts"])
     limit = queries.concepts_per_caption
     pattern = answer_pattern(template.text, limit) if language_model.structured_output else None
-    open_model = partial(open_language_model, language_model, compute.vllm_engine)
+    vllm = compute.vllm_engine, compute.vllm_python
+    open_model = partial(open_language_model, language_model, *vllm)
     prompts = [template.render(caption=each.text, max_concepts=limit) for each in captions]
     sampling = Sampling(**language_model.sampling.model_dump(), pattern=pattern)
     model, kept_in = open_model(), SCRATCH / "answers"

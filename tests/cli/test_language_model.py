@@ -16,6 +16,7 @@ from infopursuit.generation.language_models import Answer
 from infopursuit.texts.vocabulary import visual_vocabulary
 from tests.cli.conftest import tiny_clip as tiny_clip
 from tests.generation.language_models.test_openai_server import completion, prompt_of, serving
+from tests.generation.language_models.test_vllm_engine import python_with_vllm
 from tests.generation.recordings import Recording, write_recorded
 from tests.planted import PHOTO_TEXTS, write_folder
 
@@ -89,6 +90,19 @@ def test_one_command_asks_and_fits(run: Callable, tmp_path: Path, arguments: lis
         ]
 
 
+def test_vllm_of_another_environment_answers(
+    run: Callable, tmp_path: Path, arguments: list[Any]
+) -> None:
+    python = python_with_vllm(tmp_path)
+    (tmp_path / "weights").mkdir()
+    llm = ["--llm", f"vllm:{tmp_path / 'weights'}", "--vllm", python]
+    status, _, log = run(*arguments, *llm)
+    assert status == 0, log
+    known = infopursuit.load(tmp_path / "model").knowledge_
+    assert known is not None
+    assert (known.values.sum(axis=1) == 1).all()
+
+
 def test_a_stopped_fit_goes_on_where_it_was(
     run: Callable, tmp_path: Path, arguments: list[Any]
 ) -> None:
@@ -104,6 +118,8 @@ def test_a_stopped_fit_goes_on_where_it_was(
         status, _, log = run(*arguments, *llm)
         assert status == 1
         assert "answers so far are kept" in log
+        kept = infopursuit.load(tmp_path / "model")
+        assert "status 500" in kept.provenance_["language_model"]["of_no_use"]
         broken = False
         before = len(requests)
         assert run(*arguments, *llm)[0] == 0

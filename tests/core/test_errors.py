@@ -17,6 +17,8 @@ from infopursuit.core.errors import LONGEST, InputError
         ("NUL \0", r"NUL \x00"),
         ("turned \u202eround", r"turned \u202eround"),
         ("half \ud800", r"half \ud800"),
+        ("a\u200fb\u2060c\ufeffd", r"a\u200fb\u2060c\ufeffd"),
+        ("soft\xad, \u061c, \U000e0041", r"soft\xad, \u061c, \U000e0041"),
         ("Bär 四条腿 🦓\u200d", "Bär 四条腿 🦓\u200d"),
         (r"a\nb", r"a\nb"),
     ],

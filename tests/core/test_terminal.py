@@ -82,3 +82,4 @@ def test_names_in_the_log_are_escaped() -> None:
     assert logged("%s: %d of %s", "a\r\nb", 2, 0.5) == r"a\r\nb: 2 of 0.5"
     assert logged("two\nlines \u202e") == "two\nlines \\u202e"
     assert logged("100 %") == "100 %"
+    assert logged("%s; again", OSError("cut\r\noff\x1b[m")) == r"cut\r\noff\x1b[m; again"

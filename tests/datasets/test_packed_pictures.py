@@ -148,6 +148,8 @@ def broken(path: Path) -> Path:
     [
         (lambda home: tar(home / "a.tar", kind="txt", label=lambda row: f"A cat, {row}."), "12"),
         (lambda home: tar(home / "a.tar", kind="json", label=lambda _: "{"), "JSON"),
+        (lambda home: tar(home / "a.tar", kind="json", label=lambda _: "[" * 10**5), "JSON"),
+        (lambda home: tar(home / "a.tar", label=lambda _: "7" * 2**21), "expected a label"),
         (lambda home: tar(home / "a.tar", kind="jpg"), "png and jpg"),
         (lambda home: tar(home / "a.tar", kind="xml"), "no classes"),
         (lambda home: tar(home / "a.tar", 0), "no picture"),

@@ -17,6 +17,7 @@ from infopursuit.core.files import read_text_list
 from infopursuit.datasets.decoding import to_rgb
 from infopursuit.datasets.image_source import ImageSource
 from infopursuit.datasets.open_images import open_image_source
+from infopursuit.datasets.pinned_datasets import HubDataset, hub_files
 from tests.datasets.images import CLASSES, encoded
 from tests.small_hub import serving, write_card
 
@@ -224,6 +225,34 @@ def write_hub(folder: Path) -> None:
 
 
 HUB_NAMES = ["cat", "giant_panda", "zebra"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "inside"),
+    [
+        ("data/train-*.parquet", True),
+        ("a..b/**", True),
+        ("https://a.example/x.parquet", False),
+        ("zip://a.csv::data.zip", False),
+        ("/etc/*.parquet", False),
+        ("data/../../x.parquet", False),
+        ("..", False),
+        ("C:\\x.parquet", False),
+    ],
+)
+def test_a_card_names_files_of_its_data_set_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pattern: str, inside: bool
+) -> None:
+    write_card(tmp_path, "default", {"train": pattern, "test": "t-*"})
+    monkeypatch.setattr(
+        "huggingface_hub.hf_hub_download", lambda *_, **__: str(tmp_path / "README.md")
+    )
+    pinned = HubDataset(hub="zoo/animals", revision=COMMIT, image="img")
+    if inside:
+        assert hub_files(pinned) == {"train": [pattern], "test": ["t-*"]}
+    else:
+        with pytest.raises(InputError, match=r"README\.md names .* of the data set alone"):
+            hub_files(pinned)
 
 
 def test_a_set_of_the_hub_is_the_two_splits_of_its_commit_or_an_error(tmp_path: Path) -> None:

@@ -134,7 +134,13 @@ def test_what_is_known_of_a_picture_and_which_classes_there_are() -> None:
         view = model.given({"query 2": "yes", "query 5": "no"}, ["bus", "zebra"])
         (expected,) = view.explain(model.answers(row), STOP, [found["image"]])
         assert found == json.loads(json.dumps(prediction(expected)))
-        for given in ({"known": "query 99=yes"}, {"classes": "bus,zebr"}):
+        refused_ones = (
+            {"known": "query 99=yes"},
+            {"known": ["=" * 20] * 400},
+            {"known": "query 2" + "=" * 3000},
+            {"classes": "bus,zebr"},
+        )
+        for given in refused_ones:
             refused(httpx.post(url, params=given, content=png()), 422)
 
 

@@ -24,6 +24,7 @@ from infopursuit.generation.class_knowledge import (
     knowledge_pattern,
     most_prompts_for,
     parse_knowledge,
+    tells_classes_apart,
 )
 from infopursuit.generation.class_queries import (
     ask_dictionary,
@@ -160,29 +161,54 @@ AS_ASKED = "true: 1, 4\nsometimes: 2"
         (f"Sure! This is what is true of it:\n{AS_ASKED}\n\n3 texts vary.", [0, 3], [1]),
         (f"<answer>{AS_ASKED}</answer>", [0, 3], [1]),
         ("<think>true: 2\nsometimes: 3</think>\ntrue: 1\nsometimes: none", [0], []),
+        ("sometimes: 2\ntrue: 4, 1", [3, 0], [1]),
+        ("True： １、３。\nSometimes： 无", [0, 2], []),
+        ("true → 2–4\nsometimes → 1", [1, 2, 3], [0]),
+        ("true = #2 to #3\nsometimes = none of them", [1, 2], []),
+        ("true: all texts\nsometimes: 2 & 3", [0, 3], [1, 2]),
+        ("true: none\nsometimes: everything", [], [0, 1, 2, 3]),
+        ("|sometimes|2|\n|:--|--|\n|true|1, 3|", [0, 2], [1]),
+        ("true | sometimes\n--- | ---\n1, 3 | none", [0, 2], []),
+        (r"\(\boxed{true: 3; sometimes: 1}\)", [2], [0]),
+        ("Of course. true: 2; 3 sometimes: 4", [1, 2], [3]),
+        ('{"sometimes": [3,], "true": [1, 2,],}', [0, 1], [2]),
+        ('{"true":[1,2],"sometimes":[3]}', [0, 1], [2]),
+        ("true: 1. oak door; 2. red roof\nsometimes:\n3. snow\n", [0, 1], [2]),
+        ("true: 1, 2, 5\nsometimes: 3", [0, 1], [2]),
+        ("true: 3, 3, 1\nsometimes: 4, 99", [2, 0], [3]),
     ],
 )
 def test_an_answer_that_is_used(text: str, true: list[int], sometimes: list[int]) -> None:
-    assert parse_knowledge(Answer(text, "stop"), 4) == (true, sometimes)
+    assert parse_knowledge(Answer(text, "stop"), 4) == (true, sometimes, [])
+
+
+def test_of_a_text_on_both_lines_nothing_is_known() -> None:
+    text = "true: 1-3\nsometimes: 3, 4"
+    assert parse_knowledge(Answer(text, "END_TURN"), 4) == ([0, 1], [3], [2])
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("sometimes: 2\ntrue: 1", Unusable.FORM),
         ("true: 1, 4", Unusable.FORM),
+        ("true: 4-1\nsometimes: 2", Unusable.FORM),
+        ("true: 1, 2 ...\nsometimes: 4", Unusable.TRUNCATED),
+        ("true: 1\nsometimes: 2, 3…", Unusable.TRUNCATED),
+        ("true: 1, 2, and so on\nsometimes: none", Unusable.TRUNCATED),
+        ("true: 0, 1, 2\nsometimes: 3", Unusable.NO_SUCH_TEXT),
+        ("true: 4, 5, 6, 7\nsometimes: 1", Unusable.NO_SUCH_TEXT),
         ("true: handle\nsometimes: 2", Unusable.FORM),
-        ("true: 1 2-4\nsometimes: 2", Unusable.FORM),
         (f"{AS_ASKED}\n\nClass: bus\n{AS_ASKED}", Unusable.FORM),
         (" \n", Unusable.EMPTY),
         ("<think>true: 1\nsometimes: 2", Unusable.THOUGHTS),
         ("true: none\nsometimes: 0", Unusable.NO_SUCH_TEXT),
-        ("true: 1\nsometimes: 2, 1", Unusable.REPEATED),
+        ("true: 1, 2\nsometimes: 2, 1", Unusable.REPEATED),
     ],
 )
 def test_an_answer_that_is_rejected_as_a_whole(text: str, reason: Unusable) -> None:
     assert parse_knowledge(Answer(text, "stop"), 4) is reason
-    assert parse_knowledge(Answer(text, "length"), 4) is Unusable.TRUNCATED
+    for ending in ("length", "MAX_OUTPUT_TOKENS", "safety", "tool_calls"):
+        assert parse_knowledge(Answer(text, ending), 4) is Unusable.TRUNCATED
 
 
 @given(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=TEXTS_PER_PROMPT))
@@ -271,7 +297,8 @@ def test_asking_ends_early_where_answers_are_of_no_use(useful: int, tmp_path: Pa
 
     def reply(prompt: str, seed: int) -> str:
         place = int(prompt.split("|")[0].removeprefix("text ")) // TEXTS_PER_PROMPT
-        return AS_ASKED if 2 * place + prompt.endswith("bus") < useful else "Well."
+        answer = "true: 3\nsometimes: none" if prompt.endswith("bus") else AS_ASKED
+        return answer if 2 * place + prompt.endswith("bus") < useful else "Well."
 
     model, most = Scripted(reply), most_prompts_for(len(NAMES), len(texts))
     if 2 * useful < 8:
@@ -289,6 +316,35 @@ def test_a_few_prompts_are_all_asked_again_and_no_table_is_empty(tmp_path: Path)
     with pytest.raises(UnusableAnswersError, match=r"no answer': 2.*reasoning_effort=none"):
         ask(model, ["wheels"], tmp_path)
     assert len(model.asked) == most_prompts_for(2, 1) == 8
+
+
+@pytest.mark.parametrize("row", ["true: none\nsometimes: all", "true: 1-50\nsometimes: none"])
+@pytest.mark.parametrize("odd", ["", "text 0|"])
+def test_answers_that_say_the_same_of_everything_are_of_no_use(
+    tmp_path: Path, row: str, odd: str
+) -> None:
+    texts = [f"text {number}" for number in range(12 * TEXTS_PER_PROMPT)]
+
+    def reply(prompt: str, seed: int) -> str:
+        one = odd and prompt.startswith(odd) and prompt.endswith("bus")
+        return row.replace("all", "2-50").replace("1-50", "2-50") if one else row
+
+    with pytest.raises(UnusableAnswersError, match="the same of every text and class"):
+        ask(Scripted(reply), texts, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("values", "apart"),
+    [
+        ([[1, 0, 0.5]] * 3, False),
+        ([[1] * 100, [1] * 99 + [0]], False),
+        ([[1, 0.5], [1, np.nan]], False),
+        ([[1, 0], [0.5, 0]], True),
+        ([[1, np.nan], [np.nan, 1]], True),
+    ],
+)
+def test_a_table_tells_classes_apart(values: list[list[float]], apart: bool) -> None:
+    assert tells_classes_apart(np.array(values)) is apart
 
 
 NAN = np.nan
@@ -361,4 +417,4 @@ def test_the_shipped_prompt_says_which_form_its_example_has() -> None:
     example = re.search(r"true: 1.*\nsometimes: .*", prompt)
     assert example
     assert re.fullmatch(knowledge_pattern(), example[0])
-    assert parse_knowledge(Answer(example[0], "stop"), 8) == ([0, 3, 6], [1, 4, 7])
+    assert parse_knowledge(Answer(example[0], "stop"), 8) == ([0, 3, 6], [1, 4, 7], [])

@@ -159,6 +159,22 @@ def test_a_cut_answer_counts_if_it_is_a_plain_list(text: str, kept: list[str]) -
     assert concepts(text, "length") == kept
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '["long tail", "mane"]',
+        'Sure:\n```json\n[\n  "long tail",\n  "mane",\n]\n```\nEnjoy!',
+        '{"queries": [{"n": "1", "query": "long tail"}, {"n": "2", "query": "mane"}]}',
+        '{"animals": {"parts": ["long tail"], "hair": ["mane"]}}',
+        '{"1": "long tail", "2": "mane"}',
+        "~~~text\n1. long tail\n2. mane\n~~~",
+        '{"visible parts": [\n"long tail",\n"mane"',
+    ],
+)
+def test_the_words_of_json_and_fences_are_no_concepts(text: str) -> None:
+    assert concepts(text) == ["long tail", "mane"]
+
+
 def test_beyond_the_limit() -> None:
     text = "1. tail\n2. tail\n3. fur\n4. paw\n5. or\n6. eye"
     parsed = parse_answer(Answer(text, "stop"), 2)

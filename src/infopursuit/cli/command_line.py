@@ -166,7 +166,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _add_fit(commands: Any) -> None:
     run = _run("infopursuit.cli.fit", "fit")
-    message = "no model was written; embeddings are kept, so run the same command again"
+    message = "no model was written; embeddings and answers are kept: run the same command again"
     command = _command(commands, "fit", run, message)
     _path(command, "images", "IMAGES")
     _out(command, "FOLDER", shtab.DIRECTORY, required=True)

@@ -97,7 +97,9 @@ def fit(chosen: argparse.Namespace) -> int:
         logger.error("left out: %s: %s", name, reason)
     if len(rejected) > LISTED:
         logger.error("left out: %d more, listed in %s", len(rejected) - LISTED, chosen.out)
-    of_no_use = "of_no_use" in model.provenance_.get("language_model", {})
+    of_no_use = model.provenance_.get("language_model", {}).get("of_no_use")
+    if of_no_use is not None:  # at the end, where it is read
+        logger.error("the language model was of no use: %s", of_no_use)
     return 1 if rejected or of_no_use else 0
 
 

@@ -147,6 +147,8 @@ def clip_source(clip: str | Path, pretrained: str = DEFAULT_TAG) -> str:
     if str(clip).startswith(ON_HUB):
         name, commit = _on_hub(str(clip))
         return f"{ON_HUB}{name}@{commit or _main_commit(name)}"
+    if page := re.fullmatch(rf"https?://[^/]+/({FILE}/{FILE})/?", str(clip)):
+        raise InputError(f"{clip}: a page; expected its weights, {ON_HUB}{page[1]}")
     if Path(clip).exists() or Path(clip).suffix in ENDINGS:
         return str(Path(clip).resolve())
     name, _, tag = str(clip).partition(":")
@@ -173,7 +175,9 @@ def licence(source: str | None) -> str | None:
 def _on_hub(source: str) -> tuple[str, str | None]:
     match = re.fullmatch(rf"{ON_HUB}({FILE}/{FILE})(?:@([0-9a-f]{{40}}))?", source)
     if match is None:
-        raise InputError(f"{source}: expected {ON_HUB}OWNER/NAME or {ON_HUB}OWNER/NAME@COMMIT")
+        raise InputError(
+            f"{source}: expected {ON_HUB}OWNER/NAME, and @ with all 40 digits of a commit"
+        )
     return match[1], match[2]
 
 

@@ -11,8 +11,13 @@ from pathlib import Path
 # The longest message, and how much of its end stays when the middle is left out.
 LONGEST, END = 2000, 400
 _LINE_ENDS = re.compile(r"[ ]*[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]\s*")
-# What a terminal obeys, what turns the order of letters round, and halves of surrogate pairs.
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# What a terminal obeys, what turns the order of letters round or has no width, and halves of
+# surrogate pairs. Two joiners without a width stay: scripts and emoji need them.
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff9-\ufffb"
+    "\U000e0000-\U000e0fff]"
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # What the client of the Hugging Face hub adds to each error.

@@ -39,7 +39,7 @@ class LogLines(logging.Formatter):
         if isinstance(record.args, tuple):
             record = copy(record)
             record.args = tuple(
-                printable(str(each)) if isinstance(each, str | Path) else each
+                printable(str(each)) if isinstance(each, str | Path | Exception) else each
                 for each in record.args or ()
             )
         return _lines(super().format(record))

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import tarfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -38,6 +39,8 @@ TAR, PARQUET, PINS = ".tar", ".parquet", (".yaml", ".yml")
 # What a sample of a tar says of its class, the first first, and keys of its JSON.
 LABELS, KEYS = ("cls", "json", "txt"), ("class_name", "label_name", "class", "cls", "label")
 NAMES = "classnames.txt"
+# Bytes of a file that holds a label; some have a caption beside it.
+LONGEST_LABEL = 2**20
 # Files that `save_to_disk` writes: of several splits, and of one.
 SAVED = ("dataset_dict.json", "state.json")
 
@@ -194,15 +197,17 @@ def _class_of(file: Path, key: str, parts: dict[str, tuple[int, int]], names: Se
     kind = next((each for each in LABELS if each in parts), None)
     if kind is None:
         return None
+    if parts[kind][1] > LONGEST_LABEL:
+        raise InputError(f"{file}: {key}.{kind} has {parts[kind][1]} bytes; expected a label")
     text = _read(file, [parts[kind]], [0])[0].decode("utf-8", "replace").strip()
     label: Any = text
     if kind == "json":
         try:
             content = json.loads(text)
             label = next((content[each] for each in KEYS if each in content), None)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             raise InputError(f"{file}: {key}.json: expected a JSON object ({error})") from error
-    label = int(label) if isinstance(label, str) and label.isdigit() else label
+    label = int(label) if isinstance(label, str) and re.fullmatch("[0-9]{1,18}", label) else label
     if not isinstance(label, int):
         return None if label in (None, "") else composed(label)
     if names and label not in range(len(names)):

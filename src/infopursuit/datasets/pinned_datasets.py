@@ -11,6 +11,7 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
@@ -35,6 +36,8 @@ from infopursuit.datasets.image_source import (
 )
 from infopursuit.datasets.samples import HUB, Pictures, Samples, of_list
 
+# A pattern of files that are not in the folder: an address, an absolute path, the folder above.
+OUTSIDE = re.compile(r"://|::|^[/\\~]|^[A-Za-z]:|(?:^|[/\\])\.\.(?:[/\\]|$)")
 logger = logging.getLogger(__name__)
 
 # Where torchvision's data sets keep their labels.
@@ -296,12 +299,17 @@ def hub_files(pinned: HubDataset, wanted: Wanted | None = None) -> dict[str, lis
             f"it has {len(configs)} configurations, {', '.join(configs)}; expected a YAML file "
             "with `hub`, `revision` and `config`"
         )
-    listed = configs.get(config or "", {}).get("data_files")
+    chosen = configs.get(config or "", {})
+    listed = chosen.get("data_files")
+    files = {str(split): list(of) for split, of in sanitize_patterns(listed or {}).items()}
+    for pattern in (*chain(*files.values()), chosen.get("data_dir") or ""):
+        # It names what is read: no address, and no other folder of this machine.
+        if OUTSIDE.search(pattern):
+            raise InputError(f"its {CARD} names {pattern!r}; expected files of the data set alone")
     if listed is None:
         return None
-    files = {str(split): list(of) for split, of in sanitize_patterns(listed).items()}
-    chosen = [pinned.splits.train, pinned.splits.test] if wanted is None else wanted(files)
-    return {split: files[split] for split in chosen} if {*chosen} <= {*files} else files
+    names = [pinned.splits.train, pinned.splits.test] if wanted is None else wanted(files)
+    return {split: files[split] for split in names} if {*names} <= {*files} else files
 
 
 def hub_patterns(files: Mapping[str, Sequence[str]] | None) -> list[str] | None:

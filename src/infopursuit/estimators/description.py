@@ -17,6 +17,9 @@ from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, RULES
 # The format that is saved, and the first version of infopursuit that reads it.
 FORMAT, REQUIRES = 7, "infopursuit>=0.1.0"
 
+# Columns of a table, or numbers of an embedding: what a file says of it alone is believed.
+LARGEST_WIDTH = 2**20
+
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -48,11 +51,14 @@ class _Provenance(Section):
     """What cards, pages and later commands show of the provenance."""
 
     model_config = ConfigDict(extra="allow")
+    label: str | None = None
+    named_by: str | None = None
     sources: dict[str, str] = Field(default_factory=dict)
     rejected: dict[str, str] = Field(default_factory=dict)
     test_accuracy: Share | None = None
     held_out_accuracy: Share | None = None
-    note: str | None = None
+    # It is in every explanation.
+    note: Annotated[str, Field(max_length=2000)] | None = None
     test_images: Count = 0
     held_out_images: Count = 0
     trained_on: str = ""
@@ -82,7 +88,7 @@ class Description(Section):
     classes: _Classes
     first: Count | None
     columns: list[str]
-    width: Annotated[int, Field(ge=1, lt=2**31)]
+    width: Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
     clip: _ClipPlace
     settings: _Settings
     provenance: _Provenance

@@ -6,7 +6,8 @@ It is asked two things, and never sees an image:
 2. the knowledge table, of those texts alone that the images make candidates.
 
 Answers are kept, so that a stopped fit goes on where it was and nothing is asked twice. If they are
-of no use, the rest is not asked, and the fit goes on as it would without a language model.
+of no use, or none comes, the rest is not asked, and the fit goes on as it would without a language
+model.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from infopursuit.generation.answering import RETRIES, UnusableAnswersError
+from infopursuit.generation.answering import ASK_ANOTHER, RETRIES, UnusableAnswersError
 from infopursuit.generation.class_knowledge import (
     NEEDED,
     OFFERED,
@@ -28,6 +29,7 @@ from infopursuit.generation.class_knowledge import (
     knowledge_pattern,
     most_prompts_for,
     prompts_for,
+    tells_classes_apart,
 )
 from infopursuit.generation.class_queries import TOKENS_PER_QUERY, VARIABLES, ask_dictionary
 from infopursuit.generation.language_models import (
@@ -36,6 +38,7 @@ from infopursuit.generation.language_models import (
     Sampling,
     language_model_at,
 )
+from infopursuit.generation.language_models.openai_server import NoAnswerError
 from infopursuit.generation.language_models.vllm_engine import VllmEngine
 from infopursuit.generation.parsing import answer_pattern
 from infopursuit.generation.templates import PromptTemplate, load_template
@@ -120,7 +123,7 @@ class LanguageModelHelp:
         except NotRecordedError as error:  # what is true of the texts may be recorded
             logger.warning("%s", error)
             return []
-        except UnusableAnswersError as error:
+        except (UnusableAnswersError, NoAnswerError) as error:
             self.of_no_use = str(error)
             return []
 
@@ -138,8 +141,8 @@ class LanguageModelHelp:
     def fit(self, model: Any, X: Any, y: Any, **teaching: Any) -> None:
         """Ask for the knowledge of the candidates among a model's texts; fit.
 
-        If answers are of no use, an error is logged, `provenance_["language_model"]` says why, and
-        the model is fitted without it.
+        If answers are of no use, or none comes, an error is logged, and the model is fitted without
+        it; `provenance_["language_model"]` says why.
 
         Args:
             model: a classifier that is not fitted, with texts and without knowledge. Its texts
@@ -151,7 +154,7 @@ class LanguageModelHelp:
         try:
             if self.of_no_use is None:
                 self._fit(model, X, y, teaching)
-        except (UnusableAnswersError, NotRecordedError) as error:
+        except (UnusableAnswersError, NoAnswerError, NotRecordedError) as error:
             self.of_no_use = str(error)
         identity = dict(self.model.identity or {})
         if self.of_no_use is not None:
@@ -167,6 +170,14 @@ class LanguageModelHelp:
         classes = [str(each) for each in np.unique(np.asarray(y))]
         candidates = model.candidates(X, y, CANDIDATES)
         known = self.knowledge(classes, candidates)
+        if not tells_classes_apart(known.values):
+            logger.warning(
+                "the language model says the same of all classes: the model is fitted without its "
+                "table; %s",
+                ASK_ANOTHER,
+            )
+            model.fit(X, y, **teaching)
+            return
         rows = {text: row for row, text in enumerate(model.texts)}
         everything = np.asarray(model.text_embeddings)
         teaching = {"reference_embeddings": everything, **teaching}

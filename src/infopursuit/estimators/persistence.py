@@ -9,8 +9,9 @@ FOLDER/knowledge.csv         the knowledge table that it was fitted with, if the
 
 Nothing in a folder is code: a model from a stranger can be wrong, and can do nothing else. Its
 description has one strict form (`Description`), and nothing of a size that it only claims is
-allocated. The files are replaced one after the other, the description last: `load` refuses a file
-whose SHA-256 is not the one in it, after it has waited for a save that may be under way.
+allocated. The files are replaced one after the other, the description last, and those that it
+described lie beside them (*.previous) until then: a save that is killed leaves the model before it.
+`load` refuses a file whose SHA-256 is not the one in the description.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from safetensors.torch import save as serialized
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, writable
-from infopursuit.core.files import is_file, read_bytes, read_json, write_files
+from infopursuit.core.files import file_sha256, is_file, read_bytes, read_json, write_files
 from infopursuit.core.settings import first_mistake
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.description import (
@@ -57,6 +58,8 @@ from infopursuit.texts.knowledge import KnowledgeTable, knowledge_csv, read_know
 WEIGHTS, DESCRIPTION, CLIP = "weights.safetensors", "model.json", "clip.yaml"
 KNOWLEDGE = "knowledge.csv"
 FILES = (DESCRIPTION, WEIGHTS, CLIP, KNOWLEDGE)
+# What is added to the name of a file of the model that is being replaced.
+PREVIOUS = ".previous"
 # The parts that a model may have besides its rule, its querier and its classifier, which says how
 # these are read.
 MORE = ("counts", "conformity")
@@ -167,14 +170,35 @@ def save(model: SavedModel, folder: str | Path) -> None:
         description, indent=2, sort_keys=True, ensure_ascii=False, default=plain_value
     )
     files[DESCRIPTION] = (writable(text) + "\n").encode()
+    new = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        _keep_previous(folder)
         write_files(files, folder)
-        for name in set(FILES) - set(files):  # of the model that was there
+        others = {f"{name}{PREVIOUS}" for name in FILES} | set(FILES) - set(files)
+        for name in others:  # of the model that was there
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
+        if new:
+            with suppress(OSError):  # it is not empty, or not there
+                folder.rmdir()
         why = explain_os_error(error, error.filename) if is_user_error(error) else error
         raise InputError(f"{folder}: the model cannot be written there ({why})") from error
+
+
+def _keep_previous(folder: Path) -> None:
+    """Give the files of the model in a folder a second name, until another model is whole."""
+    if not (folder / DESCRIPTION).is_file():
+        return
+    with suppress(InputError):  # no description keeps no files
+        for name, sha256 in _hashes(
+            read_json(folder / DESCRIPTION, "", LARGEST_DESCRIPTION)
+        ).items():
+            path, previous = folder / name, folder / f"{name}{PREVIOUS}"
+            if is_file(path) and file_sha256(path) == sha256:
+                previous.unlink(missing_ok=True)
+                with suppress(OSError):  # a disk without links
+                    previous.hardlink_to(path)
 
 
 def _table_file(path: Path, table: KnowledgeTable) -> bytes:
@@ -246,6 +270,11 @@ def _of_one_save(folder: Path) -> tuple[Any, dict[str, bytes]]:
             if name == WEIGHTS or is_file(folder / name)
         }
         found = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        for name in wanted:
+            previous = folder / f"{name}{PREVIOUS}"
+            if found.get(name) != wanted[name] and is_file(previous):
+                files[name] = read_bytes(previous, expected, LARGEST_WEIGHTS)
+                found[name] = hashlib.sha256(files[name]).hexdigest()
         other = next((name for name in wanted if found.get(name) != wanted[name]), "")
         if not other:
             return values, files
@@ -331,6 +360,8 @@ def _restored(
         raise ValueError("queries: a question is there twice; expected distinct ones")
     if first is not None and first >= len(queries):
         raise ValueError(f"the first question {first} is none of {len(queries)}")
+    if described.columns and len(described.columns) != described.width:
+        raise ValueError(f"columns: {len(described.columns)} names of {described.width} columns")
     table = table_columns(described.table, described.width)
     sizes = Sizes(len(queries), len(classes), described.width)
     parts = _parts(weights)
@@ -343,6 +374,8 @@ def _restored(
 
     kind = RULES.of(described.rule)
     rule = kind.from_tensors(read("rule", kind, sizes))
+    if any(len(each) != rule.levels for each in described.words):
+        raise ValueError(f"words: expected {rule.levels} answers to each question")
     sizes = sizes._replace(levels=rule.levels, outputs=sizes.c)
     classifier = classifier_kind.from_tensors(read("classifier", classifier_kind, sizes), sizes)
     of_querier = sizes._replace(outputs=sizes.k)

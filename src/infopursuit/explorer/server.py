@@ -42,14 +42,14 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, one_line
+from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.datasets.decoding import DAMAGED, LimitedFile, UnreadableError, thumbnail, to_rgb
 from infopursuit.explorer import payload
 from infopursuit.explorer.annotating import Annotating
 from infopursuit.explorer.contents import Mapper, joined_answers
 from infopursuit.explorer.page import page, policy
 from infopursuit.explorer.payload import Base64, Part, Thumbnail
-from infopursuit.pursuit.known import classes_in_words, known_in_words
+from infopursuit.pursuit.known import LONGEST, classes_in_words, known_in_words
 from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.stopping import DEFAULT_STOP, StoppingRule
@@ -101,8 +101,8 @@ HEADERS = {
 
 # -- what may be asked, and what is answered ------------------------------------------------
 
-# What may be given again in an address.
-Texts = Annotated[Sequence[str], Query(max_length=1000)]
+# What may be given again in an address, of which the server reads 64 KB.
+Texts = Annotated[Sequence[Annotated[str, Field(max_length=LONGEST)]], Query(max_length=1000)]
 
 
 class AskedQuestion(Part):
@@ -332,7 +332,10 @@ def _add_annotations(app: FastAPI, annotating: Annotating, thread: ThreadPoolExe
         try:
             await asyncio.to_thread(annotating.answer, given.place, given.answer)
         except (InputError, OSError) as error:
-            raise HTTPException(409, f"The answer is not saved: {error}.") from error
+            why: object = error
+            if isinstance(error, OSError) and is_user_error(error):  # it may name the lock
+                why = explain_os_error(error, annotating.path)
+            raise HTTPException(409, f"The answer is not saved: {why}.") from error
         return await get_annotations()
 
 

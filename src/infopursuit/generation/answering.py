@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -28,7 +29,8 @@ QUOTED = 80
 # What helps a model whose thoughts leave no room for an answer.
 LET_IT_ANSWER = (
     "a model that thinks first must have that turned off (on most servers reasoning_effort=none) "
-    "or more room (max_tokens=4000), by --llm-option or openai.extra"
+    "or more room (max_tokens=4000), by --llm-option or openai.extra; or the server takes answers "
+    "for thoughts (vLLM's --reasoning-parser)"
 )
 ASK_ANOTHER = "take another language model, or a larger one"
 
@@ -48,7 +50,8 @@ class UnusableAnswersError(InputError):
         text = " ".join(answers[0].text.split()) if answers else "missing"
         start = repr(text if len(text) <= QUOTED else f"{text[:QUOTED]}...")
         lost = any(
-            answer.finish_reason == "length" or not without_thoughts(answer.text)[1].strip()
+            re.search("length|token", answer.finish_reason, re.IGNORECASE)
+            or not without_thoughts(answer.text)[1].strip()
             for answer in answers
         )
         super().__init__(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
@@ -55,14 +56,39 @@ LONGEST = 10_000
 TOKENS_PER_NUMBER = 5
 # The prompts that are asked before all others: if none has an answer of use, the rest is not asked.
 FIRST = 8
-# A line of the answer, in lists, bold, quotes or JSON; and what may stand on it, or below it. No
-# text has a number of more digits; Python would not even read one of 5000.
-_LABEL = re.compile(r"[^\w:]*(true|sometimes)[^\w:(]*(?:\([^()]*\))?[^\w:]*[::](.*)", re.IGNORECASE)
-_SECOND = re.compile(r"[;,|/.]*[ \t]+(?=[*_\"'`]*sometimes[*_\"'`]*\s*[::])", re.IGNORECASE)
+# A line of the answer, in lists, bold, quotes, tables or JSON; and what may stand on it, or below
+# it. No text has a number of more digits; Python would not even read one of 5000.
+_LABEL = re.compile(
+    r"[^\w:]*(true|sometimes)[^\w:=|(–—→-]*(?:\([^()]*\))?[^\w:=|–—→-]*(?:[:=|–—→]|->?)+(.*)",
+    re.IGNORECASE,
+)
+_ON_THE_SAME_LINE = re.compile(
+    r"(?:[;,|/.–—-]*[ \t]+(?=[*_\"'`]*sometimes[*_\"'`]*\s*[:=])"
+    r"|(?<=[.!?;|/])[ \t]+(?=[*_\"'`]*true[*_\"'`]*\s*[:=])"
+    r"|,[ \t]*(?=\"(?:true|sometimes)\"\s*:))",
+    re.IGNORECASE,
+)
+_IN_COLUMNS = re.compile(
+    r"^\W*true\W*\|\W*sometimes\W*\n(?:[\s|:+-]*\n)?[ \t]*\|?([^|\n]*)\|([^|\n]*)\|?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LATEX = re.compile(r"\$|\\[()\[\]]|\\[a-zA-Z]+(?=\s*\{)")
 _REMARK = re.compile(r"\([^()]*\)")
-_NONE = re.compile(r"|none|n/?a|nothing|null|nil|[-–—∅]+", re.IGNORECASE)
-_NUMBERS = re.compile(r"#?\d{1,9}(?:(?:\s*[,;&]\s*(?:and\s+)?|\s+(?:and\s+)?)#?\d{1,9})*\s*[,;]?")
-_MARKS_AROUND = " \t[]{}*_`\"'.•"
+_NONE = re.compile(r"|none(?: of (?:them|the texts))?|n/?a|nothing|null|nil|无|[-–—∅]+", re.I)
+_ALL = re.compile(
+    r"(?:all|every)(?: (?:of )?(?:the )?(?:them|texts?|numbers|\d+))*|everything", re.I
+)
+_GOES_ON = re.compile(r"\.\.|\betc\b|\band (?:so on|more)\b|等", re.IGNORECASE)
+_MARKS_AROUND = " \t[]{}*_`\"'.•|。-"
+# After a number, the text that it stands for: "1. striped coat, 4. long tail".
+_WRITTEN_OUT = re.compile(r"(?<=\d)[.:)]\s+[^\W\d][^,;\d]*(?=[,;]|$)")
+_RANGE = re.compile(r"(\d{1,9})\s*(?:[-–—~]|\bto\b)\s*#?(?=\d)")
+_BETWEEN = re.compile(r"(?:[,;&、\s]|\band\b)+")
+_NUMBER_OR_RANGE = re.compile(r"#?(\d{1,9})\.?(?:-(\d{1,9})\.?)?")
+# Answers of which more than this share is one value say nothing, whatever their form.
+ALL_ALIKE = 0.999
+# The smallest share of texts in which classes differ, of a table that is of use.
+LEAST_TELLING = 0.02
 
 
 class Unusable(StrEnum):
@@ -73,14 +99,18 @@ class Unusable(StrEnum):
     EMPTY = "empty"
     FORM = "not the two lines asked for"
     NO_SUCH_TEXT = "a number that no text has"
-    REPEATED = "a number twice"
+    REPEATED = "numbers on both lines"
 
 
 class KnownTexts(NamedTuple):
-    """What one answer says of its texts, by their place from 0: the rest is not true."""
+    """What one answer says of its texts, by their place from 0: the rest is not true.
+
+    Of those that are on both lines nothing is known.
+    """
 
     true: list[int]
     sometimes: list[int]
+    unknown: list[int]
 
 
 class _Batch(NamedTuple):
@@ -112,54 +142,86 @@ def knowledge_pattern() -> str:
 def parse_knowledge(answer: Answer, count: int) -> KnownTexts | Unusable:
     """Return what an answer says of `count` texts, or why it is not used.
 
-    The two lines come in the order that is asked for, after the thoughts of a reasoning model. They
-    may be in bold, in a code fence, in a list or in JSON, with an introduction before them and a
-    remark behind. Two answers in one are none.
+    The two lines may come in bold, in a code fence, in a list, a table or JSON, with an
+    introduction before them, after the thoughts of a reasoning model, and with a remark behind. Two
+    answers in one are none. A number that no text has is left out, unless most are of that kind:
+    0 says that the others count from 0, too.
     """
-    if answer.finish_reason == "length":
+    if answer.cut:
         return Unusable.TRUNCATED
     thoughts, text = without_thoughts(answer.text)
     if not text.strip():
         return Unusable.THOUGHTS if thoughts else Unusable.EMPTY
     lines = _lines(text) if len(text) <= LONGEST else []
-    if [name for name, _ in lines] != ["true", "sometimes"]:
+    if sorted(name for name, _ in lines) != ["sometimes", "true"]:
         return Unusable.FORM
-    true, sometimes = (_numbers(line) for _, line in lines)
-    if true is None or sometimes is None:
-        return Unusable.FORM
-    numbers = true + sometimes
-    if any(not 1 <= number <= count for number in numbers):
+    numbers_of: dict[str, list[int]] = {}
+    for name, line in lines:
+        numbers = _numbers(line, count)
+        if numbers is None:
+            return Unusable.TRUNCATED if _GOES_ON.search(line) else Unusable.FORM
+        numbers_of[name] = numbers
+    everything = [name for name, line in lines if _ALL.fullmatch(_bare(line))]
+    if len(everything) == 1:  # all others
+        (name,) = everything
+        other = numbers_of["sometimes" if name == "true" else "true"]
+        numbers_of[name] = [number for number in numbers_of[name] if number not in other]
+    named = {*numbers_of["true"], *numbers_of["sometimes"]}
+    both = {*numbers_of["true"]} & {*numbers_of["sometimes"]}
+    beyond = {number for number in named if not 1 <= number <= count}
+    if 0 in beyond or 2 * len(beyond) > len(named):
         return Unusable.NO_SUCH_TEXT
-    if len(set(numbers)) < len(numbers):
+    if 2 * len(both) > len(named):
         return Unusable.REPEATED
-    return KnownTexts([number - 1 for number in true], [number - 1 for number in sometimes])
+    true, sometimes = (
+        [number - 1 for number in dict.fromkeys(numbers_of[name]) if number not in both | beyond]
+        for name in ("true", "sometimes")
+    )
+    return KnownTexts(true, sometimes, sorted(number - 1 for number in both - beyond))
 
 
 def _lines(text: str) -> list[tuple[str, str]]:
-    """Return the labels of an answer, in order, each with what follows it: numbers, we hope."""
+    """Return the labels of an answer, each with what follows it: numbers, we hope."""
+    text = _LATEX.sub(" ", unicodedata.normalize("NFKC", text))
+    text = _IN_COLUMNS.sub(r"true: \1\nsometimes: \2", text)
     lines: list[tuple[str, str]] = []
     open_ = False
-    for line in _SECOND.sub("\n", text).splitlines():
+    for line in _ON_THE_SAME_LINE.sub("\n", text).splitlines():
         label = _LABEL.match(line)
         if label is not None:
             lines.append((label[1].lower(), label[2]))
             open_ = True
         elif open_ and line.strip():
             # Numbers in a list below their label; the first other line is a remark.
-            open_ = _numbers(line) is not None
+            open_ = _numbers(line, 0) is not None
             if open_:
-                lines[-1] = lines[-1][0], f"{lines[-1][1]} {line.strip(' -')}"
+                above = f"{lines[-1][1]}, " if lines[-1][1].strip() else ""
+                lines[-1] = lines[-1][0], above + line.strip(" -")
     return lines
 
 
-def _numbers(line: str) -> list[int] | None:
-    line = _REMARK.sub(" ", line).strip(_MARKS_AROUND)
+def _bare(line: str) -> str:
+    return _REMARK.sub(" ", line).strip(_MARKS_AROUND)
+
+
+def _numbers(line: str, count: int) -> list[int] | None:
+    """Return the numbers of a line, of which one beyond `count` stands for all further ones."""
+    goes_on, line = _GOES_ON.search(line), _bare(line)
     if _NONE.fullmatch(line):
         return []
-    line = re.sub(r"[\[\]{}*_`\"']", " ", line).strip(_MARKS_AROUND + "-")
-    if not _NUMBERS.fullmatch(line):
+    if _ALL.fullmatch(line):
+        return list(range(1, count + 1))
+    line = _WRITTEN_OUT.sub("", re.sub(r"[\[\]{}*_`\"']", " ", line).strip(_MARKS_AROUND))
+    numbers: list[int] = []
+    if goes_on:
         return None
-    return [int(number) for number in re.findall(r"\d+", line)]
+    for each in filter(None, _BETWEEN.split(_RANGE.sub(r"\1-", line))):
+        match = _NUMBER_OR_RANGE.fullmatch(each)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if last < first:
+            return None
+        numbers += range(first, min(last, max(first, count + 1)) + 1)
+    return numbers
 
 
 def ask_knowledge(
@@ -183,7 +245,8 @@ def ask_knowledge(
 
     Raises:
         UnusableAnswersError: none of the first `FIRST` answers can be used, or fewer than half of
-            those to the first attempt, or none at all. Of recorded answers the last alone counts.
+            those to the first attempt, or none at all; or all say the same, such as that every text
+            is true. Of recorded answers it counts alone that none can be used.
         NotRecordedError: no recorded answer is about any of these classes and texts.
     """
     if isinstance(model, RecordedAnswers):
@@ -201,6 +264,7 @@ def ask_knowledge(
     endings: Counter[str] = Counter()
     few = model.identity is None or len(prompts) < FIRST
     unusable: list[Answer] = []
+    used: list[Answer] = []
     for attempt, drawn in enumerate(attempts(model, sampling, longest)):
         asking, waiting, unusable = waiting, [], []
         # On a cluster each part would take a start of its own.
@@ -220,9 +284,11 @@ def ask_knowledge(
                     for column, value in zip(rejected.values(), values_of, strict=True):
                         column.append(value)
                     continue
+                used[:] = used or [answer]
                 cells = np.full(len(others), NOT_TRUE, np.float32)
                 cells[known.true] = TRUE
                 cells[known.sometimes] = SOMETIMES
+                cells[known.unknown] = np.nan
                 inside = np.array(asked_columns) >= 0
                 values[row, np.array(asked_columns)[inside]] = cells[inside]
             if len(part) == alone == len(waiting):
@@ -233,6 +299,9 @@ def ask_knowledge(
             break
     if waiting and len(waiting) == len(prompts):
         raise _of_no_use(unusable, len(prompts), rejected)
+    counted = np.unique(values[~np.isnan(values)], return_counts=True)[1]
+    if counted.max() > ALL_ALIKE * counted.sum() and model.identity is not None:
+        raise UnusableAnswersError("the answers say the same of every text and class", used, {})
     if waiting:
         logger.warning("%d of %d prompts have no answer of use", len(waiting), len(prompts))
     known = ~np.isnan(values)
@@ -308,6 +377,16 @@ def _places(names: Sequence[str]) -> dict[str, int]:
 
 def _place(places: dict[str, int], name: str) -> int:
     return places.get(name, places.get(normalize(name), -1))
+
+
+def tells_classes_apart(values: np.ndarray) -> bool:
+    """Return whether a table (c, u) says of some texts that classes differ in them.
+
+    Of a table that knows no text of two classes, it is not known that it does not.
+    """
+    known = values[:, (~np.isnan(values)).sum(axis=0) > 1]
+    differ = np.nanmax(known, axis=0, initial=0) > np.nanmin(known, axis=0, initial=1)
+    return not differ.size or bool(differ.mean() >= LEAST_TELLING)
 
 
 def _of_no_use(

@@ -66,6 +66,7 @@ def open_prompt(
     path: str | Path,
     settings: LanguageModelSettings,
     vllm_engine: Mapping[str, Any] | None = None,
+    vllm_python: str | None = None,
 ) -> tuple[LanguageModel, PromptTemplate]:
     """Return the language model of a dictionary, and the prompt to put to it.
 
@@ -73,7 +74,8 @@ def open_prompt(
     and model themselves (`open_recorded_prompt`).
     """
     if is_prompt(path):
-        return open_language_model(settings, vllm_engine), load_template(path, needed=VARIABLES)
+        model = open_language_model(settings, vllm_engine, vllm_python)
+        return model, load_template(path, needed=VARIABLES)
     return open_recorded_prompt(path)
 
 

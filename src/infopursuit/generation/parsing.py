@@ -10,11 +10,12 @@ things ("red, blue and green") is rejected, not split: its parts are rarely conc
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from infopursuit.generation.language_models.model import Answer
 from infopursuit.texts.normalization import normalize
@@ -100,6 +101,12 @@ _THOUGHTS_END = re.compile(
         | ^\s*here\ is\ my\ response:""",
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
+# The fence of code; JSON within an answer; a comma that no JSON has, but people and models write;
+# and the keys under which an object has its text.
+_FENCE = re.compile(r"(?:```|~~~)\s*\w*")
+_JSON = re.compile(r"^[ \t]*(?:\[\s*[\[{\"\]]|\{\s*[\"}]).*[\]}]", re.DOTALL | re.MULTILINE)
+_LAST_COMMA = re.compile(r",(\s*[\]}])")
+_TEXT_KEYS = ("text", "question", "concept", "query", "phrase", "name", "value", "answer")
 # What may stand around the answer itself.
 _AROUND = re.compile(
     r"</?(?:answer|response|output)>|<\|(?:end|return|start)\|>"
@@ -147,10 +154,11 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
     was cut off may be thoughts whose end never came: it counts only if it is a plain list.
     """
     thoughts, text = without_thoughts(answer.text)
+    text = _listed(text)
     rejected = [RejectedLine(line, Rejection.REASONING) for line in thoughts]
     physical = text.splitlines()
     lines = [_line(stripped) for line in physical if (stripped := line.strip())]
-    cut = answer.finish_reason == "length" and bool(physical and physical[-1].strip())
+    cut = answer.cut and bool(physical and physical[-1].strip())
     complete = not cut or text.endswith(("\n", "\r"))
 
     end = next((i for i, line in enumerate(lines) if line.content.next_caption), len(lines))
@@ -159,7 +167,7 @@ def parse_answer(answer: Answer, limit: int) -> ParsedAnswer:
 
     has_list = any(line.marked for line in lines)
     verdict = _verdict(lines, has_list)
-    if answer.finish_reason == "length" and not _flat(lines, text):
+    if answer.cut and not _flat(lines, text):
         verdict = verdict or Rejection.TRUNCATED
     concepts: dict[str, None] = {}
     for raw, content, marked in lines:
@@ -194,6 +202,30 @@ def without_thoughts(text: str) -> tuple[list[str], str]:
     return lines, _AROUND.sub("", rest)
 
 
+def _listed(text: str) -> str:
+    """Return an answer in JSON as a list of its texts, and any other answer as it is."""
+    match = _JSON.search(text)
+    try:
+        content = json.loads(_LAST_COMMA.sub(r"\1", match[0])) if match else []
+    except (ValueError, RecursionError):
+        return text
+    texts = [" ".join(each.split()) for each in _texts_in(content)]
+    return "".join(f"- {each}\n" for each in texts) if texts else text
+
+
+def _texts_in(content: Any) -> Iterator[str]:
+    """Yield the texts of lists and objects in JSON; of an object that has more, those it names."""
+    if isinstance(content, dict):
+        texts = [each for key, each in content.items() if str(key).lower() in _TEXT_KEYS]
+        nested = [each for each in content.values() if isinstance(each, list | dict)]
+        content = texts or nested or list(content.values())
+    for each in content:
+        if isinstance(each, str):
+            yield each
+        elif isinstance(each, list | dict):
+            yield from _texts_in(each)
+
+
 def _flat(lines: Sequence[_Line], text: str) -> bool:
     """Return whether the complete lines of an answer are one list, from the first line on."""
     indents = [len(each) - len(each.lstrip()) for each in text.splitlines() if each.strip()]
@@ -213,9 +245,9 @@ def _flat(lines: Sequence[_Line], text: str) -> bool:
 
 
 def _line(raw: str) -> _Line:
-    line = raw
-    if "*" in raw or "_" in raw or "`" in raw:
-        line = _EMPHASIS.sub("", raw).strip()
+    line = "" if _FENCE.fullmatch(raw) else raw
+    if "*" in line or "_" in line or "`" in line:
+        line = _EMPHASIS.sub("", line).strip()
     marks = _MARKS.match(line)
     text = line[marks.end() :] if marks else line
     # A line of a thousand characters hardly comes again, and would only fill the memory.
@@ -242,7 +274,7 @@ def _content(text: str) -> _Content:
 def _fault(text: str, concept: str) -> Rejection | None:
     if not concept:
         return Rejection.EMPTY
-    if text.rstrip().endswith(":"):
+    if text.rstrip().endswith((":", "[", "{")):  # a heading, or the key of a list in JSON
         return Rejection.CHATTER
     # The replacement character stands for bytes that were not text.
     if not concept.isprintable() or "\N{REPLACEMENT CHARACTER}" in concept:

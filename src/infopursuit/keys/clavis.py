@@ -62,8 +62,12 @@ def read_clavis(path: Path) -> Key:
 
 def _read(content: dict[str, Any], path: Path) -> Key:
     languages = _list(content["language"])
-    if not languages:
-        raise InputError(f"{path}: language is an empty list; expected a language, such as 'en'")
+    if not languages or not all(isinstance(each, str) and each for each in languages):
+        raise InputError(
+            f"{path}: language is {content['language']!r}; expected a language, such as 'en'"
+        )
+    if not isinstance(content["title"], str | dict):
+        raise TypeError(f"the title {content['title']!r}; expected a text")
     language = languages[0]
     media = {each["id"]: each for each in content.get("mediaElements", [])}
     classes: list[str] = []

@@ -10,7 +10,6 @@ colleague's results goes on without the raw data (dvc repro --allow-missing).
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from collections.abc import Callable
 from functools import partial
@@ -38,6 +37,7 @@ from infopursuit.generation.language_models import (
     LanguageModel,
     RecordedAnswers,
     open_language_model,
+    where_vllm_is,
 )
 from infopursuit.generation.language_models.openai_server import OpenAIServer
 from infopursuit.generation.settings import LanguageModelSettings
@@ -178,11 +178,7 @@ def _language_model(
 ) -> LanguageModel | None:
     if settings.backend != "vllm":
         return open_language_model(settings)
-    python = compute.vllm_python
-    if python is not None and not Path(python).is_file():
-        raise InputError(f"compute.vllm_python: {python}: no such file; run make vllm")
-    if python is None and importlib.util.find_spec("vllm") is None:
-        raise InputError("vllm is not installed; expected it here, or compute.vllm_python")
+    where_vllm_is(compute.vllm_python)
     return None
 
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 from infopursuit.core.errors import one_line
-from infopursuit.pursuit.answers.rules import in_words
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import Explanation, leaders
 from infopursuit.pursuit.stopping import StoppingRule
@@ -49,8 +48,7 @@ def converse(
         write(f"[{belief}] {len(now.steps) + 1}. {one_line(pursuit.question(question))} ")
         if dialogue.hands_over and dialogue.answers_itself(question):
             query, own = dialogue.step()
-            word = pursuit.word(pursuit.number(query), own) or in_words(own)
-            write(f"{word} (the {pursuit.noun})\n")
+            write(f"{pursuit.said(pursuit.number(query), own)} (the {pursuit.noun})\n")
         elif (shown := answerer.answer(dialogue, question)) is None:
             return now
         else:

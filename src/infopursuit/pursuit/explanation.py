@@ -139,8 +139,8 @@ class Step:
 
     @property
     def said(self) -> str:
-        """The answer in words (`rules.WORDS`); a soft one is yes or no with its value."""
-        return self.word or in_words(self.answer)
+        """The answer in words (`rules.WORDS`), on one line; a soft one has its value."""
+        return one_line(self.word or in_words(self.answer))
 
     @property
     def marked(self) -> str:

@@ -39,7 +39,7 @@ def known_in_words(pursuit: Pursuit, texts: Sequence[str]) -> dict[str, Any]:
 
 def classes_in_words(pursuit: Pursuit, texts: Sequence[str]) -> list[str] | None:
     """Return the classes that texts name, each one or several, with commas; None for none."""
-    names = pursuit.class_names
+    names = frozenset(pursuit.class_names)
     named = [
         name
         for text in texts

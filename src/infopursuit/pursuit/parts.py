@@ -134,6 +134,7 @@ class Expected(NamedTuple):
         above: what its numbers exceed.
         infinite: whether they may be infinite.
         but: a number that stands for none, whatever the others are.
+        covariance: whether it is the covariance of something.
     """
 
     shape: tuple[int, ...]
@@ -144,6 +145,7 @@ class Expected(NamedTuple):
     above: float = -math.inf
     infinite: bool = False
     but: int | None = None
+    covariance: bool = False
 
     def check(self, name: str, tensor: Tensor) -> None:
         """Raise ValueError unless a tensor is so."""
@@ -158,6 +160,10 @@ class Expected(NamedTuple):
         counted = tensor if self.but is None else tensor[tensor != self.but]
         if not counted.numel():
             return
+        if self.covariance:
+            symmetric = torch.allclose(tensor, tensor.T, rtol=1e-3, atol=1e-6)
+            if not symmetric or torch.linalg.cholesky_ex(tensor.double()).info:
+                raise ValueError(f"{name} is no covariance; expected a positive definite matrix")
         low, high = counted.min().item(), counted.max().item()
         found = f"is {low}" if not tensor.ndim else f"holds {low} to {high}"
         if not low > self.above:

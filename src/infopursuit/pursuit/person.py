@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from infopursuit.core.errors import InputError, one_line
-from infopursuit.pursuit.answers.rules import WORDS, in_words
+from infopursuit.pursuit.answers.rules import WORDS
 from infopursuit.pursuit.dialogue import Dialogue
 
 # What a person may type, and what it means.
@@ -41,7 +41,7 @@ class Person:
         if dialogue.image_answers is not None:
             query = pursuit.number(question)
             own = float(dialogue.image_answers[query])
-            self.write(f"({pursuit.word(query, own) or in_words(own)}) ")
+            self.write(f"({pursuit.said(query, own)}) ")
         line = next(self.lines, "")
         if not line:
             self.write("\n")
@@ -54,7 +54,7 @@ def _help(dialogue: Dialogue) -> str:
     if not dialogue.pursuit.words:
         return HELP
     words = [word for word in dialogue.pursuit.words[0] if word and word != "not sure"]
-    return VALUES.format(" or ".join(words[:2]))
+    return one_line(VALUES.format(" or ".join(words[:2])))
 
 
 def _obeyed(dialogue: Dialogue, line: str) -> str:

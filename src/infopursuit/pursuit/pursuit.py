@@ -5,20 +5,20 @@ from __future__ import annotations
 import logging
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from infopursuit.core.errors import InputError, one_such_as
+from infopursuit.core.errors import InputError, one_line, one_such_as
 from infopursuit.core.numbers import NUMBER
 from infopursuit.core.renderers import renderer
-from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, AnswerRule, ColumnValues
+from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS, AnswerRule, ColumnValues, in_words
 from infopursuit.pursuit.explanation import (
     DIGITS,
     Candidate,
@@ -29,13 +29,15 @@ from infopursuit.pursuit.explanation import (
     rival,
     rounded,
 )
-from infopursuit.pursuit.explanation import question as in_words
+from infopursuit.pursuit.explanation import question as as_asked
 from infopursuit.pursuit.querier import Classifier, Comparison, Querier
 from infopursuit.pursuit.rollout import Ending, RollOut, ask_until, asked_orders, roll_out
 from infopursuit.pursuit.stopping import Ended, StoppingRule, posterior_entropy
 
 if TYPE_CHECKING:
     from infopursuit.datasets.matrix import Matrix
+
+Asked = TypeVar("Asked", RollOut, Ending)
 
 logger = logging.getLogger("infopursuit")
 
@@ -118,13 +120,21 @@ class Pursuit:
 
     def find(self, question: str) -> int | None:
         """Return the `number` of a question; None if there is none."""
-        if question in self.queries:
-            return self.queries.index(question)
-        for alike in (self.queries, map(in_words, self.queries), self._asked):
-            alike = [_bare(each) for each in alike]
-            if _bare(question) in alike:
-                return alike.index(_bare(question))
-        return None
+        number = self._numbers.get(question)
+        return self._called.get(_bare(question)) if number is None else number
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {query: number for number, query in reversed(list(enumerate(self.queries)))}
+
+    @cached_property
+    def _called(self) -> dict[str, int]:
+        """The number of each question by all that it is called; of equals the first."""
+        numbers: dict[str, int] = {}
+        for names in (self.queries, map(as_asked, self.queries), self._asked):
+            for number, name in enumerate(names):
+                numbers.setdefault(_bare(name), number)
+        return numbers
 
     def answer_value(self, query: int, answer: Any) -> float:
         """Return an answer to a query as a number in [0, 1]; a number is the value of its column.
@@ -178,6 +188,10 @@ class Pursuit:
                 *(queries[query], value, low, high),
             )
 
+    def said(self, query: int, answer: float) -> str:
+        """Return an answer to a query in words, on one line: a column may hold anything."""
+        return one_line(self.word(query, answer) or in_words(answer))
+
     def word(self, query: int, answer: float) -> str | None:
         """Return an answer to a query as the rule has it in words; None if it is yes or no."""
         if not self.words:
@@ -211,7 +225,8 @@ class Pursuit:
         """Return the `roll_out` of images whose answers to all queries are given."""
         self._check(budget)
         answers, known = self.evidence(answers)
-        return roll_out(self.querier, self.classifier, answers, budget, self.first, best, known)
+        parts = self.querier, self.classifier
+        return _with_numbers(roll_out(*parts, answers, budget, self.first, best, known))
 
     def evidence(
         self, answers: Float[Tensor, "n k"]
@@ -243,7 +258,8 @@ class Pursuit:
     def ask_until(self, answers: Float[Tensor, "n k"], stop: StoppingRule) -> Ending:
         """Return the posterior of each image when the stopping rule ends its questions."""
         answers, known = self.evidence(answers)
-        return ask_until(self.querier, self.classifier, answers, stop, self.first, known)
+        parts = self.querier, self.classifier
+        return _with_numbers(ask_until(*parts, answers, stop, self.first, known))
 
     def explain(
         self,
@@ -400,7 +416,7 @@ class Pursuit:
             rates=rates,
             rival=compared,
             word=self.word(query, answer),
-            wording=None if self.question(query) == in_words(text) else self.question(query),
+            wording=None if self.question(query) == as_asked(text) else self.question(query),
         )
 
     def _why_not_sure(
@@ -450,17 +466,15 @@ class Pursuit:
     def _class_numbers(self, classes: Any) -> list[int]:
         if isinstance(classes, str | Mapping) or not hasattr(classes, "__iter__"):
             raise InputError(f"classes is {classes!r}; expected a list of classes of the model")
+        number_of: dict[Any, int] = {}
+        for names in (self.labels or (), self.class_names):
+            number_of = dict(zip(names, range(len(names)), strict=True)) | number_of
         numbers = set()
         for each in classes:
-            alike = [
-                number
-                for number, name in enumerate(self.class_names)
-                if each == name or (self.labels is not None and each == self.labels[number])
-            ]
-            if not alike:
+            if not isinstance(each, Hashable) or each not in number_of:
                 expected = one_such_as(each, self.labels or self.class_names)
                 raise InputError(f"no class {each!r}; expected {expected}")
-            numbers.add(alike[0])
+            numbers.add(number_of[each])
         if not numbers:
             raise InputError("classes is empty; expected at least one class of the model")
         return sorted(numbers)
@@ -507,6 +521,14 @@ class Pursuit:
             wording=tuple(self.wording[query] for query in left) if self.wording else (),
             known={left.index(each): self.known[each] for each in left if each in self.known},
         )
+
+
+def _with_numbers(ended: Asked) -> Asked:
+    """Return the end of some questions; InputError if a model that was damaged gives no numbers."""
+    posteriors = ended.posteriors if isinstance(ended, RollOut) else ended.posterior
+    if not posteriors.isfinite().all():
+        raise InputError("the model gives no probabilities: its numbers are damaged; fit it again")
+    return ended
 
 
 def _bare(question: str) -> str:

@@ -24,16 +24,17 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     what is predicted and why the questions stopped; every line ends with a line break.
     Names are escaped: a terminal obeys none of them, and none looks like a line.
     """
-    names = tuple(one_line(name) for name in explanation.class_names)
-    rows = [(say("known"), one_line(step.question), step.said, "") for step in explanation.known]
+    names = explanation.class_names
+    rows = [(say("known"), step.question, step.said, "") for step in explanation.known]
     rows.append(("", say("before"), "", " ".join(leaders(names, explanation.prior))))
     for run in shown_runs(explanation, everything):
         step = explanation.steps[run[-1]]
-        question, answer = one_line(step.question), step.marked
+        question, answer = step.question, step.marked
         if len(run) > 1:
-            question, answer = one_line(changed_little(explanation, run)), ""
+            question, answer = changed_little(explanation, run), ""
         belief = " ".join(leaders(names, step.posterior))
         rows.append((numbered(run), question, answer, belief))
+    rows = [tuple(map(one_line, row)) for row in rows]
     numbers, answers = (max(len(row[column]) for row in rows) for column in (0, 2))
     # A line without an answer goes on where others have theirs, and so widens nothing.
     texts = [len(question) - (0 if answer else answers + 2) for _, question, answer, _ in rows]
@@ -42,7 +43,8 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         text = f"{question:<{max(texts)}}  {answer:<{answers}}" if answer else question
         lines.append(f"  {number:>{numbers}}  {text:<{max(texts) + 2 + answers}}  {first}".rstrip())
     belief = ", ".join(leaders(names, explanation.posterior))
-    lines.append(f"  {say('prediction', belief=belief, ending=ending(explanation))}")
+    last = say("prediction", belief=belief, ending=ending(explanation))
+    lines.append(f"  {one_line(last)}")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
     return "".join(f"{line}\n" for line in lines)
 

@@ -138,6 +138,21 @@ BEHAVIOURS = {
     "an error within a choice": ([(200, UPSTREAM), FINE], "1. tail", 2),
     "a server that is down": ([(500, b"out of\nmemory")], "in 4 tries.*500: 'out of memory'", 4),
     "a server without credits": ([(200, {"error": "no credits"})], "refused.*400: .*no cred", 1),
+    "an account used up": (
+        [(429, {"error": {"code": "insufficient_funds"}})],
+        "status 402.*is used up",
+        1,
+    ),
+    "a value that is too large": (
+        [(400, b"max_tokens or max_completion_tokens must be at most 9, the context has 20")],
+        "refused.*at most 30 tokens: give fewer.*--llm-option",
+        1,
+    ),
+    "a long context": ([(422, b"prompt exceeds the context window")], "or the server a longer", 1),
+    "no such model": ([(404, b"some-model?")], "/v1/models lists the models", 1),
+    "a stream": ([(200, b"id: 1\ndata: {}\n\n")], "streams its reply.*turn streaming off", 1),
+    "streams alone": ([(400, b"Streaming is required")], "turn streaming off", 1),
+    "an odd code": ([(200, {"error": {"code": 1e999}}), FINE], "refused.*status 400", 1),
     "no key": ([(401, b"no key")], "status 401: 'no key'.*variable NO_SUCH_KEY", 1),
     "a value refused": ([(400, b"max_tokens")], "refused the request, status 400: 'max_tok", 1),
     "a form refused": ([(400, b"what?")], "400: 'what[?]'; if .* structured_outputs, set", 1),
@@ -154,6 +169,8 @@ BEHAVIOURS = {
     "other thoughts": ([completion(None, reasoning_content="Hm.")], "<think>\nHm.", 1),
     "thoughts beside": ([completion("1. tail", reasoning="Hm.")], "1. tail", 1),
     "parts": ([completion([{"type": "thinking"}, {"type": "text", "text": "1. a"}])], "1. a", 1),
+    "other parts": ([completion([{"type": "output_text", "text": "1. b"}])], "1. b", 1),
+    "a part without text": ([completion([{"type": "text"}], "length")], "", 1),
     "a refusal": ([completion(None, "x", refusal="I'm sorry")], "I'm sorry", 1),
     "a withheld text": ([completion(None, "content_filter")], "", 1),
     "half a character": ([completion("half \ud83d", None)], "half \ufffd", 1),
@@ -193,6 +210,22 @@ def test_an_address_without_v1_is_said_in_one_line(reply: Reply, message: str) -
         with pytest.raises(InputError, match=message):
             client(url.removesuffix("/v1")).answer(["a"], SAMPLING)
         assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "better"),
+    [
+        ("/v1/responses", "/v1"),
+        ("/v1beta/openai/models/a", "/v1beta/openai"),
+        ("/openai/deployments/some/completions", "/openai/v1"),
+        ("/api/v1/generate", "/api/v1"),
+    ],
+)
+def test_a_longer_address_is_shortened(path: str, better: str) -> None:
+    with serving(lambda request: (404, b"")) as (url, _):
+        host = url.removesuffix("/v1")
+        with pytest.raises(InputError, match=f"try {host}{better}$"):
+            client(host + path).answer(["a"], SAMPLING)
 
 
 def test_a_server_is_left_alone_for_as_long_as_it_says() -> None:
@@ -428,7 +461,19 @@ def test_a_bad_address_is_refused_without_its_password(address: str, message: st
     assert SECRET not in str(raised.value)
 
 
-def test_proxy_variables_that_cannot_be_used_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:7890/")
-    with pytest.raises(InputError, match=r"proxy variables \(such as ALL_PROXY"):
-        client("http://127.0.0.1:9/v1").answer(["a"], SAMPLING)
+@pytest.mark.parametrize(
+    ("variable", "proxy", "word"),
+    [
+        ("ALL_PROXY", "socks://127.0.0.1:7890/", r"proxy variables \(such as ALL_PROXY"),
+        ("all_proxy", "socks4a://127.0.0.1:7890", r"proxy variables \(such as ALL_PROXY"),
+        ("HTTP_PROXY", "http://name:secret@127.0.0.1:9", "the proxy 127.0.0.1:9 of .*NO_PROXY="),
+        ("http_proxy", "http://127.0.0.1:9", "the proxy 127.0.0.1:9 of .*NO_PROXY="),
+    ],
+)
+def test_a_proxy_that_cannot_be_used_is_named(
+    monkeypatch: pytest.MonkeyPatch, variable: str, proxy: str, word: str
+) -> None:
+    monkeypatch.setenv(variable, proxy)
+    with pytest.raises(InputError, match=word) as raised:
+        client("http://127.0.0.1:9/v1", 0).answer(["a"], SAMPLING)
+    assert "secret" not in str(raised.value)

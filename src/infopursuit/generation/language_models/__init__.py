@@ -17,7 +17,7 @@ from infopursuit.generation.language_models.model import (
     prompt_key,
 )
 from infopursuit.generation.language_models.openai_server import OpenAIServer
-from infopursuit.generation.language_models.vllm_engine import VllmEngine, run_where_vllm_is
+from infopursuit.generation.language_models.vllm_engine import VllmEngine, where_vllm_is
 from infopursuit.generation.settings import (
     LanguageModelSettings,
     OpenAISettings,
@@ -37,7 +37,7 @@ __all__ = [
     "language_model_at",
     "open_language_model",
     "prompt_key",
-    "run_where_vllm_is",
+    "where_vllm_is",
 ]
 
 VLLM, RECORDED = "vllm:", "recorded:"
@@ -49,18 +49,23 @@ OTHER_MODEL = "record it, or name another language model, or none"
 
 
 def open_language_model(
-    settings: LanguageModelSettings, vllm_engine: Mapping[str, Any] | None = None
+    settings: LanguageModelSettings,
+    vllm_engine: Mapping[str, Any] | None = None,
+    vllm_python: str | None = None,
 ) -> LanguageModel:
     """Return the backend that `settings` chooses."""
     if settings.backend == "recorded":
         return RecordedAnswers(settings.recorded)
     if settings.backend == "vllm":
-        return VllmEngine(settings.vllm, vllm_engine or {})
+        return VllmEngine(settings.vllm, vllm_engine or {}, vllm_python)
     return OpenAIServer(settings.openai)
 
 
 def language_model_at(
-    where: str, name: str | None = None, extra: Mapping[str, Any] | None = None
+    where: str,
+    name: str | None = None,
+    extra: Mapping[str, Any] | None = None,
+    vllm_python: str | None = None,
 ) -> LanguageModel:
     """Return the language model at an address.
 
@@ -71,6 +76,7 @@ def language_model_at(
         name: of the model, for a server.
         extra: more fields of each request to a server, such as reasoning_effort or max_tokens; or
             how it is asked: `OWN`.
+        vllm_python: the Python of an environment with vLLM, if it is not installed here.
 
     Raises:
         InputError: the address is none of these, or the name is missing or too much.
@@ -84,7 +90,9 @@ def language_model_at(
         if where.startswith(RECORDED):
             return RecordedAnswers(where.removeprefix(RECORDED), OTHER_MODEL)
         model, _, revision = where.removeprefix(VLLM).partition("@")
-        return VllmEngine(VllmSettings(model=model, revision=revision or None, engine={}), {})
+        settings = VllmSettings(model=model, revision=revision or None, engine={})
+        where_vllm_is(vllm_python)  # a mistake comes before any work
+        return VllmEngine(settings, {}, vllm_python)
     if not where.startswith(("http://", "https://")):
         raise InputError(
             f"the language model {where!r}: expected http://..., https://..., vllm:MODEL@REVISION, "
@@ -93,7 +101,7 @@ def language_model_at(
     if not name:
         raise InputError(f"{where}: the name of the model is missing; expected one it knows")
     fields = dict(extra or {})
-    settings = {
+    server = {
         "base_url": where,
         "model": name,
         "api_key_variable": "OPENAI_API_KEY",
@@ -103,4 +111,4 @@ def language_model_at(
         "extra": fields,
     }
     form = "a setting of the server, not a field of its requests"
-    return OpenAIServer(checked(settings, OpenAISettings, where, form))
+    return OpenAIServer(checked(server, OpenAISettings, where, form))

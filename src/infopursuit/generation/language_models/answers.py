@@ -32,6 +32,7 @@ from uuid import uuid4
 from infopursuit.core.errors import InputError
 from infopursuit.core.results import job_digest
 from infopursuit.generation.language_models.model import (
+    NOT_RECORDED,
     Answer,
     Prompt,
     Sampling,
@@ -45,7 +46,6 @@ logger = logging.getLogger(__name__)
 
 KEPT = ("prompt", "answer", "finish_reason")
 FORM = 'expected {"template", "text"} or {"template", "variables", "answer", "finish_reason"}'
-NOT_RECORDED = "not recorded"  # the finish_reason of what no answer is about
 # By the variable that says what a prompt is about: what that is, and what to do without an answer.
 KINDS = {
     "caption": (

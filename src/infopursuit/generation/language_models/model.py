@@ -11,6 +11,12 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from infopursuit.datasets.decoding import to_rgb
 
+NOT_RECORDED = "not recorded"  # the finish_reason of what no recorded answer is about
+# What servers call the end of an answer, or say if they do not know: all else cuts it off.
+ENDS = frozenset(
+    ("stop", "end_turn", "stop_sequence", "eos", "eos_token", "end_of_text", "complete",
+     "completed", "finished", "unknown", "unspecified", NOT_RECORDED)
+)  # fmt: skip
 # The longest side of a picture that is sent, in pixels.
 LONGEST_SIDE = 768
 
@@ -62,6 +68,11 @@ class Answer(NamedTuple):
 
     text: str
     finish_reason: str
+
+    @property
+    def cut(self) -> bool:
+        """Whether it stopped before its end, as far as the server says."""
+        return self.finish_reason.lower().removeprefix("finish_reason_") not in ENDS
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import os
 import re
 import threading
 import time
+import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, Any
@@ -41,11 +42,19 @@ _BUSY = re.compile(r"rate.?limit|too many requests|overloaded|quota|try again", 
 # names several; and the other name of one.
 DISPENSABLE = ("top_p", "seed", "temperature")
 OTHER_NAMES = {"max_tokens": "max_completion_tokens"}
-# An error about the name of such a field, not about its value.
+# An error about the name of such a field; and one about its value, which no other name mends.
 _UNKNOWN = re.compile(
     r"max_completion_tokens|support|unknown|unrecogni|unexpected|permitted|extra|deprecat",
     re.IGNORECASE,
 )
+_TOO_MUCH = re.compile(
+    r"context|too (?:large|long|high|big|many)|exceed|at most|(?:less|greater|larger|more) than"
+    r"|between|maximum (?:value|allowed)|must be|range|limit (?:of|is)",
+    re.IGNORECASE,
+)
+# A request that no further try mends, though its status says so.
+_PAID_OUT = re.compile(r"insufficient[_ ](?:quota|credits|funds|balance)", re.IGNORECASE)
+_STREAMED = re.compile(r"\s*(?::|(?:event|id|data):)")
 # The field of what may be answered, of vLLM's server.
 FORM = "structured_outputs"
 # Fields that only this module sets.
@@ -54,11 +63,19 @@ TAKEN = ("model", "messages", "stream", "n")
 MOST_BYTES = 2**24
 # A shorter key could be a word of an answer.
 SHORTEST_KEY = 4
+PAYMENT_REQUIRED = 402
 PATH = "/chat/completions"
 # Fields of a message in which servers put the thoughts of a model.
 THOUGHTS = ("reasoning_content", "reasoning", "thinking")
+# Types of a part of a message that is text.
+TEXTS = ("text", "output_text")
+NO_STREAMS = "infopursuit asks for a whole reply: turn streaming off there, or take another model"
 ASK_THE_SERVER = "; the log of the server may say why: does it know the name of the model?"
 UNSTRUCTURED = "set language_model.structured_output to false, or use vLLM's server"
+
+
+class NoAnswerError(InputError):
+    """A server refuses a request, or its reply is no answer."""
 
 
 class OpenAIServer:
@@ -170,15 +187,19 @@ class OpenAIServer:
         for chunk in response.iter_bytes():
             content += chunk
             if len(content) > MOST_BYTES:
-                raise InputError(f"{self.url}: the reply has more than {MOST_BYTES / 1e6:.0f} MB")
+                raise NoAnswerError(
+                    f"{self.url}: the reply has more than {MOST_BYTES / 1e6:.0f} MB"
+                )
             if time.monotonic() - started > self.settings.timeout_seconds:
-                raise InputError(
+                raise NoAnswerError(
                     f"{self.url}: no whole reply within {self.settings.timeout_seconds:g} s"
                 )
         response._content = bytes(content)  # so that the client has it, too
         response.encoding = "utf-8"  # whatever the server says
         if response.status_code == 200:
             response.status_code = _true_status(response.text)
+        if response.status_code == 429 and _PAID_OUT.search(response.text):
+            response.status_code = PAYMENT_REQUIRED
 
     def _ask(self, client: openai.OpenAI, prompt: Prompt, sampling: Sampling) -> Answer:
         """Return the answer to one prompt, in the form of request that the server takes."""
@@ -212,10 +233,12 @@ class OpenAIServer:
                 if status not in (408, 409, 429) and status < 500:
                     place = error.response.headers.get("location", "nowhere")
                     hint = self._hint(status, text, self._masked(place), sampling)
-                    raise InputError(f"{self.url} refused the request, {failure}{hint}") from None
+                    refusal = f"{self.url} refused the request, {failure}{hint}"
+                    raise NoAnswerError(refusal) from None
             except openai.APIConnectionError as error:
                 cause = error.__cause__ or error
-                failure = self._masked(f"{type(cause).__name__}: {cause}")
+                proxy = _proxy_to(self.url)
+                failure = self._masked(f"{type(cause).__name__}: {cause}{proxy}")
             else:
                 self._answered = True
                 text = reply.http_response.text
@@ -223,10 +246,11 @@ class OpenAIServer:
                 # JSON may have spelled the key in escapes.
                 return Answer(*map(self._masked, answer))
             tries = self.settings.max_retries + 1
-            raise InputError(
+            raise NoAnswerError(
                 f"{self.url} gave no answer in {tries} {'try' if tries == 1 else 'tries'}, the "
-                f"last ended in {failure}; check that the server runs, then run this again: "
-                "answers so far are kept"
+                f"last ended in {failure}; check that the server runs, then run this again"
+                + ": answers so far are kept"
+                * self._answered
             )
 
     def _taken(self, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -247,7 +271,8 @@ class OpenAIServer:
 
         def refused(name: str) -> bool:
             if name in OTHER_NAMES:
-                return name in sent and _names(reply, name) and bool(_UNKNOWN.search(reply))
+                of_name = _UNKNOWN.search(reply) and not _TOO_MUCH.search(reply)
+                return name in sent and _names(reply, name) and bool(of_name)
             return name in sent and name not in extra and _names(reply, name)
 
         with self._lock:
@@ -278,11 +303,22 @@ class OpenAIServer:
             )
         if 300 <= status < 400:
             return f"; it redirects to {place.removesuffix(PATH)}: give that address"
+        if status == PAYMENT_REQUIRED:
+            return "; the account there is used up: pay, or take another server"
         if status in (404, 405):
-            return _hint_at_v1(self.url)
+            named = self.settings.model in reply
+            models = f"; {self.base_url}/models lists the models that it has"
+            return models if named else _hint_at_v1(self.url)
+        if "stream" in reply.lower():
+            return f"; {NO_STREAMS}"
         extra = [name for name in self.settings.extra if _names(reply, name)]
         if extra:
             return f"; {extra[0]} is one of your own fields of requests (openai.extra)"
+        if _TOO_MUCH.search(reply) and re.search("token|context", reply):
+            return (
+                f"; it was asked for answers of at most {sampling.max_tokens} tokens: give fewer "
+                "(max_tokens=200, by --llm-option or openai.extra), or the server a longer context"
+            )
         if status in (400, 422) and sampling.pattern is not None:
             return f"; if it does not know structured_outputs, {UNSTRUCTURED}"
         return ""
@@ -300,9 +336,25 @@ def _names(reply: str, field_name: str) -> bool:
 def _hint_at_v1(url: str) -> str:
     """Say what addresses look like, if this one is not so."""
     base = url.removesuffix(PATH)
-    if re.search(r"/v\d", urlsplit(base).path):
+    to_version = re.match(r"(.*/v\d\w*)(/openai)?", urlsplit(base).path)
+    if to_version and to_version[0] == urlsplit(base).path:
         return ""
-    return f"; the address of a server of chat completions usually ends in /v1: try {base}/v1"
+    better = base[: base.index(to_version[0])] + to_version[0] if to_version else f"{base}/v1"
+    better = re.sub(r"/openai/deployments/.*", "/openai/v1", better)  # of Azure
+    return f"; the address of a server of chat completions usually ends in /v1: try {better}"
+
+
+def _proxy_to(url: str) -> str:
+    """Return what to say of the proxy that requests go through; nothing without one."""
+    parts, proxies = urlsplit(url), urllib.request.getproxies()
+    proxy = proxies.get(parts.scheme, proxies.get("all"))
+    if proxy is None or urllib.request.proxy_bypass(parts.hostname or ""):
+        return ""
+    shown = urlsplit(proxy).netloc.rpartition("@")[2]
+    return (
+        f", through the proxy {shown} of the variables HTTP_PROXY, HTTPS_PROXY or ALL_PROXY "
+        f"(NO_PROXY={parts.hostname} goes without it)"
+    )
 
 
 def _true_status(text: str) -> int:
@@ -315,7 +367,7 @@ def _true_status(text: str) -> int:
     if not error:
         return 200
     for key in ("code", "status", "status_code"):
-        with contextlib.suppress(LookupError, TypeError, ValueError):
+        with contextlib.suppress(LookupError, TypeError, ValueError, OverflowError):
             status = int(error[key])
             if 400 <= status < 600:
                 return status
@@ -333,17 +385,20 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
         message, finish_reason = choice["message"], choice.get("finish_reason")
         text, withheld = message["content"], message.get("refusal")
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        if _STREAMED.match(reply):
+            raise NoAnswerError(f"{url}: the server streams its reply; {NO_STREAMS}") from error
         page = re.match(r"\s*<(?:!doctype|html|\?xml)", reply, re.IGNORECASE)
         what = "a web page" if page else _start(reply) if reply.strip() else "an empty reply"
-        raise InputError(
+        raise NoAnswerError(
             f"{url}: the reply is not a chat completion; expected choices[0].message.content, "
             f"found {what}{_hint_at_v1(url) if page or not reply.strip() else ASK_THE_SERVER}"
         ) from error
     if isinstance(text, list) and all(isinstance(part, dict) for part in text):
-        text = "".join(str(part["text"]) for part in text if part.get("type") == "text")
+        texts = [part.get("text") for part in text if part.get("type") in TEXTS]
+        text = "".join(each for each in texts if isinstance(each, str))
     # Null if the server withheld the text, for example with finish_reason content_filter.
     if not isinstance(text, str | None) or not isinstance(finish_reason, str | None):
-        raise InputError(
+        raise NoAnswerError(
             f"{url}: the reply is not a chat completion; it has {_start(str(text))} as content and "
             f"{_start(str(finish_reason))} as finish_reason; expected texts"
         )
@@ -357,7 +412,7 @@ def read_completion(reply: str, url: str, pattern: str | None = None) -> Answer:
     # JSON can escape half of a surrogate pair, which no UTF-8 file can hold.
     text = (text or "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if pattern and finish_reason == "stop" and not re.fullmatch(pattern, text.strip()):
-        raise InputError(
+        raise NoAnswerError(
             f"{url}: expected answers of the form asked for by structured_outputs, found "
             f"{_start(text)}: the server seems to ignore it; {UNSTRUCTURED}"
         )

@@ -1,18 +1,25 @@
-"""vLLM's offline engine, in this process: batched, seeded, for a whole corpus of captions.
+"""vLLM's offline engine: batched, seeded, for a whole corpus of captions.
 
-vLLM pins its own torch, which need not be the one of the pipeline. The stages exchange files only,
-so a stage that needs vLLM may run itself again in another environment (`compute.vllm_python`;
-`make vllm` sets one up).
+vLLM pins its own torch, which need not be the one here. If this environment has no vLLM, the engine
+runs in a process of another one (`--vllm`, `compute.vllm_python`; `make vllm` sets one up):
+
+That process (`answer_lines`) takes the settings as one line of JSON, then prompts and sampling, a
+line each, and gives back a line with answers, or with what a person can mend.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
+import json
 import logging
 import os
+import subprocess
 import sys
+import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +33,18 @@ from infopursuit.generation.settings import VllmSettings
 
 logger = logging.getLogger(__name__)
 
-INSTALL = "install it with `pip install 'infopursuit[vllm]'`, or set another language_model.backend"
-# Set for the stage that was started again, to the folder of the library that started it.
-STARTED_FROM = "INFOPURSUIT_STARTED_FROM"
-LIBRARY = str(Path(__file__).resolve().parents[2])
 REMEDY = "`make vllm` sets up an environment with vllm and says what to set"
+# This library answers there, and all that it needs comes from that environment.
+LIBRARY = str(Path(__file__).parents[2] / "__init__.py")
+START = f"""
+import sys, importlib.util as util
+spec = util.spec_from_file_location("infopursuit", {LIBRARY!r})
+sys.modules["infopursuit"] = library = util.module_from_spec(spec)
+spec.loader.exec_module(library)
+from {__name__} import answer_lines
+answer_lines()
+"""
+NAMES_IT = "--vllm, or compute.vllm_python"
 
 # The caller gives these itself.
 TAKEN = frozenset({"model", "revision", "tokenizer_revision", "seed"})
@@ -52,7 +66,7 @@ CHANGES_ANSWERS = frozenset(
 
 
 class VllmEngine:
-    """The backend that loads a model into this process, once the first prompt needs it.
+    """The backend that loads a model once the first prompt needs it: here, or in `python`.
 
     Of prompts it takes texts alone; pictures go to vLLM's server.
     """
@@ -60,7 +74,9 @@ class VllmEngine:
     # Enough to keep the engine's batches full, few enough to lose little.
     chunk = 2048
 
-    def __init__(self, settings: VllmSettings, compute: Mapping[str, Any]) -> None:
+    def __init__(
+        self, settings: VllmSettings, compute: Mapping[str, Any], python: str | None = None
+    ) -> None:
         _check_arguments(settings.engine, compute)
         if settings.revision is None and not Path(settings.model).is_dir():
             raise InputError(
@@ -68,8 +84,9 @@ class VllmEngine:
                 "vllm.revision is null; expected the commit of the model on the hub"
             )
         self.settings = settings
-        self.compute = dict(compute)
+        self.compute, self.python = dict(compute), python
         self._llm: Any = None
+        self._elsewhere: subprocess.Popen[str] | None = None
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -83,6 +100,9 @@ class VllmEngine:
 
         vLLM repeats itself exactly for equal batches on equal hardware.
         """
+        python = where_vllm_is(self.python)
+        if python is not None:
+            return self._asked_of(python, prompts, sampling)
         llm, vllm = self._loaded(sampling.seed)
         form = importlib.import_module("vllm.sampling_params").StructuredOutputsParams
         regex = None if sampling.pattern is None else form(regex=sampling.pattern)
@@ -106,18 +126,52 @@ class VllmEngine:
         completions = [output.outputs[0] for output in outputs]
         return [Answer(each.text, each.finish_reason or "unknown") for each in completions]
 
+    def _asked_of(
+        self, python: Path, prompts: Sequence[Prompt], sampling: Sampling
+    ) -> list[Answer]:
+        """Let the process of another environment answer; it ends with this one, or before."""
+        if self._elsewhere is None:
+            logger.info("no vllm here: it answers in %s", self.python)
+            # What vLLM compiles with lies next to its Python.
+            path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+            self._elsewhere = subprocess.Popen(  # noqa: S603 - the person names it
+                [str(python), "-c", START],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+                env={**os.environ, "PATH": path},
+            )
+            weakref.finalize(self, _ended, self._elsewhere)
+            self._told({"settings": self.settings.model_dump(), "compute": self.compute})
+        reply = self._told({"prompts": list(prompts), "sampling": asdict(sampling)})
+        return [Answer(*each) for each in reply["answers"]]
+
+    def _told(self, line: Mapping[str, Any]) -> dict[str, Any]:
+        process = self._elsewhere
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(f"{json.dumps(line)}\n")
+            process.stdin.flush()
+            reply = json.loads(process.stdout.readline())
+        except (OSError, ValueError) as error:
+            self._elsewhere, status = None, _ended(process)
+            raise InputError(
+                f"{self.python}: its vllm ended with status {status} and no answer; what it wrote "
+                f"says why: a package may be missing there, or memory; {REMEDY}"
+            ) from error
+        if "error" in reply:
+            raise InputError(reply["error"])
+        return reply
+
     def _loaded(self, seed: int) -> tuple[Any, Any]:
         # Read when vLLM is imported: with its scheduler in another process, batches vary.
         os.environ["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
         # The stage reports the progress; a person who wants more sets these.
         os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
         os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
-        try:
-            vllm = importlib.import_module("vllm")
-        except ModuleNotFoundError as error:
-            raise InputError(
-                f"language_model.backend: vllm is not installed ({error}); {INSTALL}"
-            ) from error
+        vllm = importlib.import_module("vllm")
         if self._llm is None:
             model, revision = self.settings.model, self.settings.revision
             arguments = {**self.settings.engine, **self.compute}
@@ -172,38 +226,55 @@ def _files(folder: Path) -> list[list[str | int]]:
     ]
 
 
-def run_where_vllm_is(vllm_python: str | None) -> None:
-    """Go on in this process if it has vllm; start its command again in `vllm_python` otherwise.
+def where_vllm_is(python: str | None) -> Path | None:
+    """Return the Python whose environment has vllm; None if it is this one.
 
-    In the second case this function does not return: the new process takes the place of this one,
-    with the same script, arguments and folder.
+    Raises:
+        InputError: vllm is not here, and `python` names no program.
     """
-    started_from = os.environ.pop(STARTED_FROM, None)
-    if started_from is not None and started_from != LIBRARY:
-        raise InputError(
-            f"compute.vllm_python: {sys.executable} runs the library of {LIBRARY}; expected that "
-            f"of {started_from}; {REMEDY}"
-        )
     if importlib.util.find_spec("vllm") is not None:
-        return
-    if started_from is not None:
-        raise InputError(f"compute.vllm_python: {sys.executable} has no vllm; {REMEDY}")
-    if vllm_python is None:
+        return None
+    if python is None:
         raise InputError(
-            f"the backend is vllm, which {sys.executable} does not have; set "
-            f"compute.vllm_python to the Python of an environment that has it: {REMEDY}"
+            f"vllm is not installed in {sys.executable}; expected the Python of an environment "
+            f"that has it ({NAMES_IT}); {REMEDY}"
         )
     # Not resolved: the link's own place tells Python which environment it belongs to.
-    python = Path(vllm_python).absolute()
-    if not python.is_file() or not os.access(python, os.X_OK):
+    program = Path(python).absolute()
+    if not program.is_file() or not os.access(program, os.X_OK):
         raise InputError(
-            f"compute.vllm_python: {vllm_python} is not a program; expected the Python of an "
-            f"environment with vllm; {REMEDY}"
+            f"{python} is not a program; expected the Python of an environment with vllm "
+            f"({NAMES_IT}); {REMEDY}"
         )
-    logger.info("no vllm here: running this stage in %s", vllm_python)
-    os.environ[STARTED_FROM] = LIBRARY
-    # What vLLM compiles with lies next to its Python.
-    os.environ["PATH"] = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.execv(python, [str(python), *sys.orig_argv[1:]])
+    return program
+
+
+def _ended(process: subprocess.Popen[str]) -> int:
+    """Send no more prompts; return the status when the process ends."""
+    for stream in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):  # what was not taken is lost
+            if stream is not None:
+                stream.close()
+    return process.wait()
+
+
+def answer_lines() -> None:
+    """Answer what `VllmEngine` sends to its other process, a line for each line."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what vLLM prints does not mix with the answers
+    engine: VllmEngine | None = None
+    for line in sys.stdin:
+        message = json.loads(line)
+        try:
+            if engine is None:
+                where_vllm_is(None)
+                engine = VllmEngine(VllmSettings(**message["settings"]), message["compute"])
+                reply: dict[str, Any] = {}
+            else:
+                reply = {
+                    "answers": engine.answer(message["prompts"], Sampling(**message["sampling"]))
+                }
+        except InputError as error:
+            reply = {"error": str(error)}
+        answers.write(f"{json.dumps(reply)}\n")
+        answers.flush()

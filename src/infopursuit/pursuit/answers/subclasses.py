@@ -12,7 +12,7 @@ nothing moves nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, cast
@@ -40,16 +40,18 @@ class SubclassTable(AnswerTable):
     of: Int[Tensor, " s"] = field(kw_only=True)
 
     @cached_property
-    def _members(self) -> Int[Tensor, "c m"]:
-        counts = self.of.bincount()
-        place = torch.arange(int(counts.max()), device=self.of.device)
-        first = (counts.cumsum(dim=0) - counts).unsqueeze(1)
-        return torch.where(place < counts.unsqueeze(1), first + place, len(self.of))
+    def _groups(self) -> tuple[Int[Tensor, " m"], ...]:
+        """The subclasses of each class."""
+        numbers = torch.arange(len(self.of), device=self.of.device)
+        return numbers.split(self.of.bincount().tolist())
 
     def pooled(self, logits: Float[Tensor, "*b s"]) -> Float[Tensor, "*b c"]:
         """Return the logits of the classes from those of their subclasses."""
-        padded = torch.nn.functional.pad(logits, (0, 1), value=-torch.inf)
-        return padded[..., self._members].logsumexp(dim=-1)
+        of = self.of.expand(logits.shape)
+        most = logits.new_full((*logits.shape[:-1], len(self._groups)), -torch.inf)
+        most = most.scatter_reduce(-1, of, logits, "amax")
+        shares = (logits - most.gather(-1, of)).exp()
+        return most + torch.zeros_like(most).scatter_add(-1, of, shares).log()
 
     @cached_property
     def class_prior(self) -> Float[Tensor, " c"]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -82,12 +84,11 @@ class SubclassTable(AnswerTable):
 
     def gain_of(self) -> Callable[[Float[Tensor, "b s"]], Float[Tensor, "b k"]]:
         """Return the function that turns posteriors of subclasses into gains about the class."""
-        spans = [(of == self.of).nonzero().squeeze(1) for of in self.of.unique()]
-        return partial(_class_gain, self.log_likelihood.exp(), spans)
+        return partial(_class_gain, self.log_likelihood.exp(), self._groups)
 
     def for_classes(self, classes: Int[Tensor, " m"]) -> SubclassTable:
         """Return the table of m of its classes, whose priors sum to one."""
-        kept = [(self.of == each).nonzero().squeeze(1) for each in classes]
+        kept = [self._groups[each] for each in classes.tolist()]
         of = torch.arange(len(kept), device=self.of.device)
         of = of.repeat_interleave(torch.tensor(list(map(len, kept)), device=of.device))
         return cast(SubclassTable, replace(super().for_classes(torch.cat(kept)), of=of))
@@ -122,7 +123,7 @@ class SubclassTable(AnswerTable):
 
 
 def _class_gain(
-    likelihood: Float[Tensor, "v k s"], spans: list[Tensor], posterior: Float[Tensor, "b s"]
+    likelihood: Float[Tensor, "v k s"], spans: Sequence[Tensor], posterior: Float[Tensor, "b s"]
 ) -> Float[Tensor, "b k"]:
     """Return I(Y; A_i | S) of each query, H(A_i) + H(Y) - H(A_i, Y), given the history."""
     shape = len(posterior), *likelihood.shape[:2]

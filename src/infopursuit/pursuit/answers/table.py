@@ -23,6 +23,9 @@ TELLS_NOTHING = 1e-6
 LEAST, MOST = 0.01, 0.99
 # Two thresholds may have no image in between, so each of three or more answers gets at least this.
 LEAST_OF_MANY = 0.005
+# No number of a calibration is farther from 1; no logarithm of a probability is larger, but for
+# rounding.
+EXTREME, CERTAIN = 1e4, 1e-3
 # Images that the prior estimate of a rate counts for.
 PSEUDO_IMAGES = 2.0
 
@@ -187,16 +190,16 @@ class AnswerTable:
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
         """Return what is expected of rates and calibration."""
-        number = Expected((), torch.float64, optional=True, above=0)
+        number = Expected((), torch.float64, optional=True, least=1 / EXTREME, most=EXTREME)
         return {
-            "log_likelihood": Expected((sizes.levels, sizes.k, sizes.c)),
-            "log_prior": Expected((sizes.c,)),
+            "log_likelihood": Expected((sizes.levels, sizes.k, sizes.c), most=CERTAIN),
+            "log_prior": Expected((sizes.c,), most=CERTAIN),
             # Without calibration, infinitely many answers are independent.
-            "independent_answers": number._replace(optional=False, infinite=True),
+            "independent_answers": number._replace(optional=False, most=math.inf, infinite=True),
             "evidence_weight": number,
             "growth": number,
             "temperature_ratio": number,
-            "prior_exponent": number._replace(above=-math.inf, least=0, most=1),
+            "prior_exponent": number._replace(least=0, most=1),
         }
 
     def tensors(self) -> dict[str, Tensor]:

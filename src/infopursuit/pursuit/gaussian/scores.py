@@ -136,7 +136,7 @@ class NormalScores:
         return {
             "log_prior": Expected((sizes.c,), most=0),
             "means": Expected((sizes.c, sizes.k)),
-            "covariance": Expected((sizes.k, sizes.k)),
+            "covariance": Expected((sizes.k, sizes.k), covariance=True),
             "word_means": Expected(words),
             "word_variances": Expected(words, least=0),
             "temperature": Expected((3,), least=0),

@@ -143,35 +143,35 @@ class RedundantQuestions:
         pairs: (p, 3): a question that was asked, one that it makes redundant, and after which
             answer: 0 any, 1 yes, 2 no, 3 not sure.
         k: how many questions there are.
-
-    Attributes:
-        after: (4, k, k), 1 if the column is redundant after the row got any answer, a yes, a no, a
-            not sure.
     """
 
     def __init__(self, pairs: Int[Tensor, "p 3"], k: int) -> None:
         self.pairs, self.k = pairs, k
-        asked, other, answer = pairs.T.long()
-        self.after = torch.zeros(4, k, k, device=pairs.device)
-        self.after[answer, asked, other] = 1
+        self._asked, self._other, self._answer = pairs.T.long()
 
     def mask(
         self, answers: Float[Tensor, "b k"], mask: Float[Tensor, "b k"]
     ) -> Bool[Tensor, "b k"]:
         """Return what is redundant after the history that `mask` selects of all answers."""
-        mask = mask.to(self.after.dtype)
-        said = [mask * ((answers - NOT_SURE).sign() == sign) for sign in SIGNS]
-        given = torch.stack([mask, *said])
-        return (given @ self.after).sum(dim=0) > 0
+        rows = answers[:, self._asked]
+        return self._late((mask[:, self._asked] > 0) & self._holds(rows))
 
     def mask_after(
         self, queries: Int[Tensor, " r"], answers: Float[Tensor, " r"]
     ) -> Bool[Tensor, "r k"]:
         """Return what one query and its answer make redundant."""
-        kinds = torch.zeros_like(queries)
-        for kind, sign in enumerate(SIGNS, start=1):
-            kinds.masked_fill_((answers - NOT_SURE).sign() == sign, kind)
-        return self.after[0, queries] + self.after[kinds, queries] > 0
+        pairs = queries.unsqueeze(1) == self._asked
+        return self._late(pairs & self._holds(answers.unsqueeze(1)))
+
+    def _holds(self, answers: Float[Tensor, "b m"]) -> Bool[Tensor, "b p"]:
+        """Return for which pairs these are answers that make the other question redundant."""
+        sign = (answers - NOT_SURE).sign()
+        expected = torch.tensor((0, *SIGNS), device=sign.device)[self._answer]
+        return (self._answer == ANY) | (sign == expected)
+
+    def _late(self, pairs: Bool[Tensor, "b p"]) -> Bool[Tensor, "b k"]:
+        late = torch.zeros(len(pairs), self.k, device=pairs.device)
+        return late.index_add_(1, self._other, pairs.to(late)) > 0
 
     def select(self, columns: Int[Tensor, " m"]) -> RedundantQuestions:
         """Return the same of m of the questions."""
