@@ -142,7 +142,9 @@ def _claim_metrics(model: Peer, task: Task) -> dict[str, Any]:
         # Names of classes, which zero-shot reads, are not texts of the universe: no label has them.
         fits = None if np.isnan(reference).all() else reference >= FITS
     claims = count_claims(small, X, np.searchsorted(model.classes_, y), fits, texts)
-    return {f"claims_{name}": value for name, value in claims._asdict().items()}
+    figures = {f"claims_{name}": value for name, value in claims._asdict().items()}
+    at = figures.pop("claims_true_at").items()
+    return figures | {f"claims_true_at_{count:g}".replace(".", "_"): value for count, value in at}
 
 
 class Claims(NamedTuple):
@@ -161,7 +163,7 @@ class Claims(NamedTuple):
     true: float | None
     supported: float | None
     plausible: float | None
-    true_at: dict[str, float | None]
+    true_at: dict[float, float | None]
     texts: float
     in_model: int
 
@@ -192,7 +194,7 @@ def count_claims(
     so_far = right[np.argsort(-margins, kind="stable")].cumsum()
     at = {each: round(each * len(X)) for each in CLAIMS_AN_IMAGE}
     true_at = {
-        str(each): float(so_far[count - 1] / count) if count <= len(right) else None
+        each: float(so_far[count - 1] / count) if count <= len(right) else None
         for each, count in at.items()
     }
     return Claims(*shares, true_at=true_at, texts=used / len(X), in_model=len(in_model))

@@ -161,5 +161,5 @@ def test_claims_are_what_images_are_taken_to_show() -> None:
     assert found.plausible == pytest.approx(4 / 6)
     assert (found.texts, found.in_model) == (3.0, 3)
     # By margin: wheel (no), whiskers (yes), tail of the dog (yes), tail of the cat (yes).
-    at = {"0.5": 0.0, "1.0": 1 / 2, "1.5": 2 / 3, "2.0": 3 / 4, "3.0": None}
+    at = {0.5: 0.0, 1.0: 1 / 2, 1.5: 2 / 3, 2.0: 3 / 4, 3.0: None}
     assert found.true_at == pytest.approx(at)
