@@ -5,9 +5,9 @@
 A language model behind a server is asked one question if the run will ask it more, and what came
 back is logged.
 
-Writes which code each script runs to artifacts/code, and which settings each stage has to
-artifacts/settings. Stages depend on these files: they come after this one, and a stage runs again if
-its own code or settings have changed.
+Writes which code each script runs to artifacts/code, and which settings and which of that code each
+stage has to artifacts/settings. Stages depend on these files: they come after this one, and a stage
+runs again if its own code or settings have changed.
 
 Outputs of earlier settings move from the folders that stages read whole to .scratch/leftovers.
 """
@@ -39,8 +39,10 @@ def main(settings: Settings) -> RowCounts:
     move_leftovers(outputs)
     params = read_yaml("params.yaml")
     with atomic_folder(SETTINGS) as folder:
-        for stage, keys in outputs.settings.items():
-            write_settings(folder / f"{stage}.json", keys, params)
+        for stage, (script, keys) in outputs.settings.items():
+            if script.stem != "check":
+                noted, listing = folder / f"{stage}.json", CODE / f"{script.stem}.txt"
+                write_settings(noted, keys, params, listing)
     return RowCounts(read=inputs, written=len(scripts) + len(outputs.settings))
 
 

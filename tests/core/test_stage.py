@@ -176,7 +176,9 @@ def test_a_setting_that_changes_meanwhile_is_not_recorded(
     folder: Path, monkeypatch: pytest.MonkeyPatch, caplog, old: str, new: str, status: int
 ) -> None:
     noted, keys = SETTINGS / "count@menagerie-3.json", ["datasets.menagerie.k", "methods.fixed"]
-    write_settings(noted, keys, read_yaml("params.yaml"))
+    write_listings([], CODE, KNOWN_CODE)
+    write_text(CODE / "count.txt", "")
+    write_settings(noted, keys, read_yaml("params.yaml"), CODE / "count.txt")
 
     def main(settings: Settings, dataset: str, seed: int) -> RowCounts:
         text = (folder / "params.yaml").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Which settings a stage has, as a file that it depends on.
+"""Which settings and code a stage has, as a file that it depends on.
 
 DVC writes each setting that `params` names into dvc.lock, some thirty lines a run, and parses all of
 params.yaml for each stage. A file is four lines.
@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import read_text, write_text
+from infopursuit.core.files import file_sha256, read_text, write_text
 
 
-def write_settings(path: Path, keys: Iterable[str], params: Mapping[str, Any]) -> None:
-    """Write the value of each key of params.yaml, such as `datasets.birds.k`.
+def write_settings(
+    path: Path, keys: Iterable[str], params: Mapping[str, Any], listing: Path
+) -> None:
+    """Write the value of each key of params.yaml, such as `datasets.birds.k`, and a hash of code.
+
+    `listing` is what `code_used.write_listings` wrote of the script.
 
     Raises:
         InputError: params.yaml has no such key.
@@ -25,13 +29,19 @@ def write_settings(path: Path, keys: Iterable[str], params: Mapping[str, Any]) -
     for key, value in values.items():
         if value is MISSING:
             raise InputError(f"dvc.yaml: meta.settings of {path.stem}: params.yaml has no {key}")
-    write_text(path, json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    noted = {"code": file_sha256(listing), "settings": values}
+    write_text(path, json.dumps(noted, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
 def changed_settings(path: Path, params: Mapping[str, Any]) -> list[str]:
     """Return the keys of a file of settings that have other values in `params`."""
-    values = json.loads(read_text(path, "the stage check writes it"))
-    return [key for key, value in values.items() if setting(params, key) != value]
+    noted = noted_settings(path)
+    return [key for key, value in noted.items() if setting(params, key) != value]
+
+
+def noted_settings(path: Path) -> dict[str, Any]:
+    """Read the settings that `write_settings` wrote."""
+    return json.loads(read_text(path, "the stage check writes it"))["settings"]
 
 
 MISSING = object()

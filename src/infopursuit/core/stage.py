@@ -50,7 +50,7 @@ from infopursuit.core.code_used import CodeUsed, FilesRead, changed_since, unlis
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
 from infopursuit.core.files import read_text
 from infopursuit.core.settings import Section, read_yaml, validated
-from infopursuit.core.settings_used import changed_settings
+from infopursuit.core.settings_used import changed_settings, noted_settings
 from infopursuit.core.terminal import LogLines
 
 logger = logging.getLogger("infopursuit")
@@ -58,7 +58,7 @@ logger = logging.getLogger("infopursuit")
 SCRATCH = Path(".scratch")
 # What code each script runs, as the stage `check` notes it, and how its files lay there.
 CODE, KNOWN_CODE = Path("artifacts/code"), SCRATCH / "code.json"
-# Which settings each stage has, as the stage `check` notes them.
+# Which settings and which of that code each stage has, on which it depends.
 SETTINGS = Path("artifacts/settings")
 # The environment variable in which DVC gives a command the name of its stage.
 DVC_STAGE = "DVC_STAGE"
@@ -234,7 +234,7 @@ def _given(file: str, stage: str, settings: Path) -> bool:
     declared = read_yaml("dvc.yaml")["stages"][stage.partition("@")[0]]
     values = list(declared.get("do", declared).get("deps", ()))
     if settings.is_file():
-        values += read_yaml(settings).values()
+        values += noted_settings(settings).values()
     return any(each in (file, *map(str, Path(file).parents)) for each in map(str, values))
 
 

@@ -27,12 +27,12 @@ class Outputs(NamedTuple):
     Attributes:
         named: each output, sorted.
         gathered: the folders of outputs that a stage depends on as a whole, sorted.
-        settings: the keys that each stage names under `meta`, by the name of the stage.
+        settings: the script of each stage, and the keys that it names under `meta`.
     """
 
     named: list[Path]
     gathered: list[Path]
-    settings: dict[str, list[str]]
+    settings: dict[str, tuple[Path, list[str]]]
 
 
 def read_outputs(project: str | Path = ".") -> Outputs:
@@ -42,9 +42,9 @@ def read_outputs(project: str | Path = ".") -> Outputs:
         named = {Path(out.fs_path).relative_to(root) for out in repo.index.outs}
         read = {Path(dep.fs_path) for dep in repo.index.deps if dep.protocol == "local"}
         settings = {
-            stage.addressing: stage.meta["settings"]
+            stage.addressing: (Path(stage.cmd.split()[-1]), (stage.meta or {}).get("settings", []))
             for stage in repo.index.stages
-            if stage.meta and "settings" in stage.meta
+            if stage.cmd
         }
     parents = {parent for path in named for parent in path.parents}
     inside = {path.relative_to(root) for path in read if root in path.parents}
