@@ -3,10 +3,10 @@
     python stages/generate_knowledge.py --dataset menagerie
 
 Asked of a language model, about `language_model.candidates` texts at most, or taken from a file
-that a person wrote. Writes to artifacts/datasets/DATASET knowledge.parquet (class, text, value; what
-is unknown has no row), the answers that could not be used with their reasons
-(knowledge.rejected.parquet) and counts (knowledge.json). Answers are kept in .scratch/answers as they come, so that a stopped run goes
-on where it was.
+that a person wrote. Writes to artifacts/datasets/DATASET knowledge.parquet (class, text, value;
+what is unknown has no row), the answers that could not be used with their reasons
+(knowledge.rejected.parquet) and counts (knowledge.json). Answers are kept in .scratch/answers as
+they come, so that a stopped run goes on where it was.
 """
 
 from infopursuit.core.stage import SCRATCH, RowCounts, run

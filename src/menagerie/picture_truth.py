@@ -1,4 +1,4 @@
-"""How true the answers of a run are about pictures of the embedded world, whose content is known."""
+"""How true the answers of a run are about the pictures of the embedded world, which it knows."""
 
 from __future__ import annotations
 

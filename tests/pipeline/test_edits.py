@@ -183,7 +183,9 @@ def run(folder: Path, edits: dict[str, Any]) -> Texts:
     stage("generate_dictionary")(params, "menagerie")
     stage("build_universe")(params)
     stage("generate_knowledge")(params, "menagerie")
-    counts = json.loads(Path("artifacts/queries/corpora/menagerie/counts.json").read_text(encoding="utf-8"))
+    counts = json.loads(
+        Path("artifacts/queries/corpora/menagerie/counts.json").read_text(encoding="utf-8")
+    )
     return Texts(
         read_text_list("artifacts/queries/dictionaries/menagerie.txt"),
         read_table("artifacts/universe/texts.parquet", UNIVERSE).column("text").to_pylist(),

@@ -161,7 +161,9 @@ def test_a_version_of_the_trained_model(shared: Shared, tmp_path: Path) -> None:
 def test_a_spoiled_or_lost_object_is_reported(shared: Shared, clone: World) -> None:
     """The last test of each remote: it is not whole afterwards."""
     lock = (clone.folder / "dvc.lock").read_text(encoding="utf-8")
-    match = re.search(r"path: artifacts/datasets/planted/annotations.csv\s+hash: md5\s+md5: (\w{32})", lock)
+    match = re.search(
+        r"path: artifacts/datasets/planted/annotations.csv\s+hash: md5\s+md5: (\w{32})", lock
+    )
     assert match is not None
     shared.remote.spoil(match[1])
     pull = ["dvc", "pull", "--with-deps", UNIVERSE]

@@ -4,8 +4,9 @@
     used.listing(Path("stages/train.py"))  # a line for each file: its path and its hash
 
 A file counts if the script imports it, anywhere and through others, or by the full name in a text,
-or names it as data of a package. The hash is of the syntax tree without docstrings, or of what TOML and JSON say, and so the
-same after a change of comments, docstrings or line breaks, and on every version of Python.
+or names it as data of a package. The hash is of the syntax tree without docstrings, or of what TOML
+and JSON say, and so the same after a change of comments, docstrings or line breaks, and on every
+version of Python.
 
 What a script imports by a name made at run time, no listing has: `unlisted` tells at its end.
 """

@@ -2,8 +2,8 @@
 
 Explanations and fitted models have methods that draw them. What draws comes after the method in
 the order of packages, and a stage that trains must not depend on the colour of a figure. So results
-look their renderers up here, by name. This table is the one place where an arrow points up. Its names
-are those inside the package: a full name would make a stage depend on the module.
+look their renderers up here, by name. This table is the one place where an arrow points up. Its
+names are those inside the package: a full name would make a stage depend on the module.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which settings and code a stage has, as a file that it depends on.
 
-DVC writes each setting that `params` names into dvc.lock, some thirty lines a run, and parses all of
-params.yaml for each stage. A file is four lines.
+DVC writes each setting that `params` names into dvc.lock, some thirty lines a run, and parses all
+of params.yaml for each stage. A file is four lines.
 """
 
 from __future__ import annotations

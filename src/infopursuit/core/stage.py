@@ -48,7 +48,6 @@ from threadpoolctl import threadpool_limits
 
 from infopursuit.core.code_used import CodeUsed, FilesRead, changed_since, unlisted
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
-from infopursuit.core.files import read_text
 from infopursuit.core.settings import Section, read_yaml, validated
 from infopursuit.core.settings_used import changed_settings, noted_settings
 from infopursuit.core.terminal import LogLines

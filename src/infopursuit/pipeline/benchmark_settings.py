@@ -54,7 +54,7 @@ class BenchmarkSettings(Section):
     """
 
     datasets: list[str]
-    peers: list[str] = ["probe", "ours"]
+    peers: list[str] = Field(["probe", "ours"])
     seeds: list[Seed] = Field([0], min_length=1)
     network_seeds: list[Seed] = Field([0], min_length=1)
 

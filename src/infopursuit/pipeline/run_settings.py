@@ -39,9 +39,7 @@ class EvaluateSettings(Section):
         bootstrap_resamples: resamples of the test images for confidence intervals.
     """
 
-    max_probability: list[Share] = Field(
-        [0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99], min_length=1
-    )
+    max_probability: list[Share] = Field([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99], min_length=1)
     entropy_nats: list[Annotated[float, Field(ge=0)]] = Field(
         [1.5, 1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05], min_length=1
     )

@@ -20,8 +20,8 @@ from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION
 from infopursuit.estimators.provenance import images_held_out, words_run_out
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit_study.evaluation.files import MEANING, METRICS, TRUTH
 from infopursuit_study.evaluation.explained_images import ExplainedImage, read_explanations
+from infopursuit_study.evaluation.files import MEANING, METRICS, TRUTH
 from infopursuit_study.evaluation.run_metrics import StoppingPoint
 from infopursuit_study.run_report.methods import WORDS, has_updates
 
