@@ -120,7 +120,10 @@ class FilesRead:
         loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
         compiled = (".py", ".pyc")  # loaded modules have them
         opened = {name for name in self._opened if not name.endswith(compiled)}
-        paths = {Path(os.path.realpath(name)) for name in (loaded | opened) - {None}}
+        paths = {
+            Path(os.path.realpath(name))  # pyright: ignore[reportCallIssue, reportArgumentType]
+            for name in (loaded | opened) - {None}
+        }
         return {path for path in paths if folder.resolve() in path.parents and path.is_file()}
 
 

@@ -360,7 +360,9 @@ def _image_of(array: np.ndarray | Tensor) -> Image.Image:
         raise UnreadableError(f"an array of shape {shape}; expected {expected}")
     if values.ndim == 3 and channels == 1:
         values = values[:, :, 0]
-    return Image.fromarray(np.ascontiguousarray(_bytes_of(values)))
+    return Image.fromarray(
+        np.ascontiguousarray(_bytes_of(values))  # pyright: ignore[reportArgumentType]
+    )
 
 
 def _bytes_of(values: np.ndarray) -> np.ndarray:
