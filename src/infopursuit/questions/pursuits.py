@@ -77,7 +77,7 @@ class PursuitMethod(ABC):
     """
 
     kind: ClassVar[str]
-    knowledge: bool = False
+    knowledge = False  # no annotation: it is a field of those that have it as a setting
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)
