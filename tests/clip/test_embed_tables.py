@@ -184,7 +184,7 @@ def test_shards_have_the_rows_of_one_file_and_are_taken_as_images_themselves(
     write_universe(texts, ["hence", "red"])
     images, universe = (
         Path("artifacts", name)
-        for name in ("images/menagerie.parquet", "universe/embeddings.parquet")
+        for name in ("datasets/menagerie/images.parquet", "embeddings/universe.parquet")
     )
 
     def embedded() -> list[dict]:
