@@ -65,8 +65,7 @@ vllm: ## Set up vLLM in .venv-vllm, for the backend `vllm`.
 	echo "Set in params.yaml, under compute: vllm_python: $(VLLM_VENV)/bin/python"
 
 repro: env ## Run the pipeline; a second time only what has changed.
-	@infopursuit check
-	dvc repro
+	@dvc repro
 	echo "The report is at artifacts/report/index.html; explore the best models at artifacts/report/explorer/"
 
 # What costs minutes each is left to test-all. So are the shapes and types in signatures: to check

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.datasets.labelled_images import load_images, load_training
-from infopursuit.pipeline import paths
+from infopursuit.pipeline import paths, run_paths
 from infopursuit.pipeline.run_settings import EvaluateSettings
 from infopursuit_study.evaluation.files import write_json
 from infopursuit_study.evaluation.run_metrics import accuracy_metrics
@@ -50,7 +50,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         "linear_probe_inverse_penalty": probe.C,
         **accuracy_metrics(correct, settings.evaluate.bootstrap_resamples),
     }
-    write_json(paths.baselines(dataset), metrics)
+    write_json(run_paths.baselines(dataset), metrics)
     return RowCounts(read=read + len(test.ids), written=len(correct))
 
 

@@ -42,7 +42,7 @@ def main(settings: Settings) -> RowCounts:
         for name in sorted(settings.queries.lists)
     }
     corpora = {
-        name: read_table(paths.QUERIES / f"{name}.parquet", QUERIES)
+        name: read_table(paths.QUERIES / "corpora" / name / "texts.parquet", QUERIES)
         for name in sorted(settings.queries.corpora)
     }
     class_names: list[str] = []

@@ -5,27 +5,23 @@
 A language model behind a server is asked one question if the run will ask it more, and what came
 back is logged.
 
-Writes which code each stage runs to artifacts/code, a file for each script, on which its stages
-depend: they come after this one, and a stage runs again if its own code has changed.
+Writes which code each script runs to artifacts/code, and which settings and which of that code each
+stage has to artifacts/settings. Stages depend on these files: they come after this one, and a stage
+runs again if its own code or settings have changed.
 
 Outputs of earlier settings move from the folders that stages read whole to .scratch/leftovers.
-artifacts/outputs.txt lists the outputs that these settings have: if it belongs to other settings,
-this stage runs.
 """
 
-from infopursuit.core.stage import CODE, KNOWN_CODE, SCRATCH, RowCounts, run
+from infopursuit.core.stage import CODE, KNOWN_CODE, SETTINGS, RowCounts, run
 
-import logging
 from pathlib import Path
 
 from infopursuit.core.code_used import write_listings
-from infopursuit.core.files import atomic_folder, write_text
-from infopursuit.core.settings import Section
-from infopursuit.pipeline import paths
+from infopursuit.core.files import atomic_folder
+from infopursuit.core.settings import Section, read_yaml
+from infopursuit.core.settings_used import write_settings
 from infopursuit.pipeline.check import check
 from infopursuit.pipeline.leftovers import move_leftovers, read_outputs
-
-logger = logging.getLogger("infopursuit")
 
 STAGES = Path("stages")
 
@@ -36,22 +32,18 @@ class Settings(Section):
 
 def main(settings: Settings) -> RowCounts:
     inputs = check(ask_server=False)  # all its answers may be kept
-    folders = [STAGES, *(path for path in sorted(STAGES.iterdir()) if path.is_dir())]
-    scripts = [
-        path
-        for folder in folders
-        if not (folder / "__init__.py").exists()
-        for path in sorted(folder.glob("*.py"))
-    ]
+    scripts = sorted(STAGES.glob("*.py"))
     with atomic_folder(CODE) as folder:
         write_listings(scripts, folder, KNOWN_CODE)
     outputs = read_outputs()
-    moved = move_leftovers(outputs, Path(), SCRATCH / "leftovers")
-    if moved:
-        logger.info("%d files of earlier settings moved to %s", len(moved), SCRATCH / "leftovers")
-    names = "".join(f"{path.as_posix()}\n" for path in outputs.named)
-    write_text(paths.OUTPUTS, names)
-    return RowCounts(read=inputs, written=len(scripts) + len(outputs.named))
+    move_leftovers(outputs)
+    params = read_yaml("params.yaml")
+    with atomic_folder(SETTINGS) as folder:
+        for stage, (script, keys) in outputs.settings.items():
+            if script.stem != "check":
+                noted, listing = folder / f"{stage}.json", CODE / f"{script.stem}.txt"
+                write_settings(noted, keys, params, listing)
+    return RowCounts(read=inputs, written=len(scripts) + len(outputs.settings))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from infopursuit.core.stage import RowCounts, run
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.files import write_text
 from infopursuit.core.settings import ComputeSettings, Section
-from infopursuit.pipeline import paths
+from infopursuit.pipeline import run_paths
 from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.pipeline.run_settings import EvaluateSettings
 from infopursuit_study.comparison.pictures import draw_curves, draw_truth
@@ -25,14 +25,14 @@ class Settings(Section):
 
 
 def main(settings: Settings, dataset: str) -> RowCounts:
-    folder, out = paths.PEERS, paths.BENCHMARK
+    folder, out = run_paths.PEERS, run_paths.BENCHMARK / dataset
     results = [read_result(folder, dataset, peer) for peer in settings.benchmark.peers]
     rows = curve_rows(results)
-    write_csv(out / f"{dataset}.csv", ("peer", "t", "accuracy"), rows)
+    write_csv(out / "curves.csv", ("peer", "t", "accuracy"), rows)
     tables = markdown(dataset, results, settings.evaluate.bootstrap_resamples)
-    write_text(out / f"{dataset}.md", tables)
-    draw_curves(out / f"{dataset}.curves.svg", dataset, results)
-    draw_truth(out / f"{dataset}.truth.svg", dataset, results)
+    write_text(out / "tables.md", tables)
+    draw_curves(out / "curves.svg", dataset, results)
+    draw_truth(out / "truth.svg", dataset, results)
     return RowCounts(read=len(results), written=len(rows))
 
 

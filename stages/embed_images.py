@@ -1,6 +1,6 @@
-"""Embed the images and class names of a data set: NAME.parquet, NAME.classes.parquet.
+"""Embed the images and class names of a data set: images.parquet, images.classes.parquet.
 
-NAME.rejected.parquet lists the unreadable images, NAME.duplicates.parquet the test images that
+images.rejected.parquet lists the unreadable images, images.duplicates.parquet the test images that
 nearly equal a training image.
 
 python stages/embed_images.py --dataset menagerie

@@ -3,10 +3,10 @@
     python stages/generate_knowledge.py --dataset menagerie
 
 Asked of a language model, about `language_model.candidates` texts at most, or taken from a file
-that a person wrote. Writes artifacts/knowledge/DATASET.parquet (class, text, value; what is unknown
-has no row), the answers that could not be used with their reasons (DATASET.rejected.parquet) and
-counts (DATASET.json). Answers are kept in .scratch/answers as they come, so that a stopped run goes
-on where it was.
+that a person wrote. Writes to artifacts/datasets/DATASET knowledge.parquet (class, text, value;
+what is unknown has no row), the answers that could not be used with their reasons
+(knowledge.rejected.parquet) and counts (knowledge.json). Answers are kept in .scratch/answers as
+they come, so that a stopped run goes on where it was.
 """
 
 from infopursuit.core.stage import SCRATCH, RowCounts, run
@@ -69,9 +69,9 @@ def main(settings: Settings, dataset: str) -> RowCounts:
         knowledge = KnowledgeTable(tuple(classes), tuple(texts), values)
     counts["values"] = knowledge.counts()
     write_knowledge(paths.knowledge(dataset), knowledge)
-    write_table(paths.KNOWLEDGE / f"{dataset}.rejected.parquet", REJECTED_KNOWLEDGE, rejected)
+    write_table(paths.knowledge(dataset, ".rejected.parquet"), REJECTED_KNOWLEDGE, rejected)
     lines = json.dumps(counts, sort_keys=True, indent=2) + "\n"
-    write_text(paths.KNOWLEDGE / f"{dataset}.json", lines)
+    write_text(paths.knowledge(dataset, ".json"), lines)
     known = sum(counts["values"].values()) - counts["values"]["unknown"]
     return RowCounts(read=len(classes) * len(texts), written=known)
 

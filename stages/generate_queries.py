@@ -2,9 +2,9 @@
 
     python stages/generate_queries.py --corpus menagerie
 
-Writes artifacts/queries/CORPUS.parquet, and next to the texts the answers they come from, every
-rejected line with its reason (artifacts/answers/CORPUS.parquet, CORPUS.rejected.parquet) and the
-counts of both (CORPUS.json). Answers are kept in .scratch/answers as they come, so that a stopped
+Writes to artifacts/queries/corpora/CORPUS the texts (texts.parquet), the answers they come from
+(answers.parquet), every rejected line with its reason (rejected.parquet) and the counts of both
+(counts.json). Answers are kept in .scratch/answers as they come, so that a stopped
 run goes on where it was.
 """
 
@@ -45,11 +45,12 @@ def main(settings: Settings, corpus: str) -> RowCounts:
     else:
         texts = given_corpus(path)
         read = texts.counts["rows"]
-    write_table(paths.QUERIES / f"{corpus}.parquet", QUERIES, texts.queries)
-    write_table(paths.ANSWERS / f"{corpus}.parquet", ANSWERS, texts.answers)
-    write_table(paths.ANSWERS / f"{corpus}.rejected.parquet", REJECTED_LINES, texts.rejected)
+    folder = paths.QUERIES / "corpora" / corpus
+    write_table(folder / "texts.parquet", QUERIES, texts.queries)
+    write_table(folder / "answers.parquet", ANSWERS, texts.answers)
+    write_table(folder / "rejected.parquet", REJECTED_LINES, texts.rejected)
     counts = json.dumps(texts.counts, sort_keys=True, indent=2) + "\n"
-    write_text(paths.ANSWERS / f"{corpus}.json", counts)
+    write_text(folder / "counts.json", counts)
     return RowCounts(read=read, written=texts.counts["rows"])
 
 

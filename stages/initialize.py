@@ -18,7 +18,7 @@ from infopursuit.datasets.labelled_images import load_training
 from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.generation.settings import QuestionsSettings
-from infopursuit.pipeline import paths
+from infopursuit.pipeline import paths, run_paths
 from infopursuit.pursuit.dictionary.initial import random_texts, with_kept
 from infopursuit.pursuit.dictionary.medoids import MedoidSearch, k_medoids
 from infopursuit.pursuit.dictionary.settings import INITS, InitializeSettings
@@ -74,7 +74,7 @@ def main(settings: Settings, dataset: str, init: str, seed: int) -> RowCounts:
         raise InputError(f"--init {init}: expected one of {', '.join(INITS)}")
     if init != "random_words":  # a control, of other texts
         texts = with_kept(universe, texts, kept, k)
-    write_text_list(paths.initial(dataset, init, seed), texts)
+    write_text_list(run_paths.initial(dataset, init, seed), texts)
     return RowCounts(read=len(universe.texts), written=len(texts))
 
 

@@ -16,7 +16,7 @@ from infopursuit.core.files import settings_sha256, table_sha256
 from infopursuit.core.settings import ComputeSettings, Positive, Section
 from infopursuit.core.tables import check_same_space
 from infopursuit.datasets.labelled_images import load_images
-from infopursuit.pipeline import paths
+from infopursuit.pipeline import paths, run_paths
 from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.texts.knowledge_tables import read_knowledge
 from infopursuit.texts.text_table import TextTable
@@ -75,7 +75,7 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     # One process holds the GPU; on a CPU each seed has a process, whose peak of memory is its own.
     processes = 0 if one_device else settings.compute.threads
     done = measure_peers(
-        paths.PEERS, dataset, task, seeds, share, SCRATCH / "peers" / key, processes
+        run_paths.PEERS, dataset, task, seeds, share, SCRATCH / "peers" / key, processes
     )
     return RowCounts(read=len(train.ids) + len(test.ids), written=done)
 

@@ -3,8 +3,8 @@
     python stages/read_dataset.py --dataset food10
 
 Writes artifacts/classes/DATASET.txt, one name a line in the order of the labels, and the
-reference labels: artifacts/reference_labels/DATASET.question.parquet and DATASET.answer.parquet;
-and what people say of single images: artifacts/annotations/DATASET.csv.
+reference labels: question.parquet and answer.parquet in artifacts/reference_labels/DATASET; and
+what people say of single images: artifacts/datasets/DATASET/annotations.csv.
 """
 
 from infopursuit.core.stage import RowCounts, run

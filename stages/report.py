@@ -16,6 +16,7 @@ from infopursuit.core.run_name import RunName
 from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.core.terminal import show
 from infopursuit.pipeline.paths import ARTIFACTS
+from infopursuit.pipeline.run_paths import REPORT
 from infopursuit.pipeline.run_settings import EvaluateSettings, RunSettings
 from infopursuit_study.run_report.charts import write_plots
 from infopursuit_study.run_report.page import write_report
@@ -23,8 +24,6 @@ from infopursuit_study.run_report.runs import read_dataset, write_curves
 from infopursuit_study.run_report.summary import write_metrics, write_summary
 
 logger = logging.getLogger("infopursuit")
-
-REPORT = ARTIFACTS / "report"
 
 
 class Settings(Section):
@@ -46,7 +45,8 @@ def main(settings: Settings) -> RowCounts:
     ]
     resamples = settings.evaluate.bootstrap_resamples
     write_report(REPORT / "index.html", datasets, resamples)
-    write_curves(REPORT / "curves", datasets)
+    write_curves(REPORT / "curves", datasets, "curve", ("t", "accuracy"))
+    write_curves(REPORT / "training", datasets, "training", ("updates", "validation_auc"))
     write_metrics(REPORT / "metrics.json", datasets)
     write_plots(REPORT / "plots", datasets)
     summary = write_summary(REPORT / "results.md", datasets, resamples)

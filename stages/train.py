@@ -2,7 +2,7 @@
 
     python stages/train.py --dataset menagerie --init llm --method alternating --seed 0
 
-Writes artifacts/models/RUN, which `infopursuit.load` reads, and artifacts/training/RUN.csv.
+Writes artifacts/models/RUN, which `infopursuit.load` reads, with the log of training.csv.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from infopursuit.datasets.settings import Datasets
 from infopursuit.estimators.methods import build_method
 from infopursuit.estimators.provenance import RunProvenance, images_read
 from infopursuit.generation.settings import QuestionsSettings
-from infopursuit.pipeline import paths
+from infopursuit.pipeline import paths, run_paths
 from infopursuit.pipeline.training import (
     Training,
     described,
@@ -56,7 +56,7 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     read = {
         "universe": paths.UNIVERSE,
         "images": table,
-        "initial": paths.initial(dataset, init, seed),
+        "initial": run_paths.initial(dataset, init, seed),
     }
     check_same_space(paths.UNIVERSE, table)
     universe = texts = TextTable.from_parquet(paths.UNIVERSE, SCRATCH / "universe")
@@ -100,11 +100,11 @@ def main(settings: Settings, dataset: str, init: str, method: str, seed: int) ->
     model.clip_, model.clip_source_ = universe.clip, clip_source(settings.clip)
     sources = texts.sources_of(model.queries_)
     model.provenance_ = {**model.provenance_, **origin.as_values(), "sources": sources}
-    remove_partial(paths.model(origin.name))
-    model.save(paths.model(origin.name))
+    remove_partial(run_paths.model(origin.name))
+    model.save(run_paths.model(origin.name))
     header = list(log[0])
     rows = ([row[key] for key in header] for row in log)
-    write_csv(paths.training(origin.name), header, rows)
+    write_csv(run_paths.training(origin.name), header, rows)
     return RowCounts(read=count, written=len(log))
 
 

@@ -153,7 +153,7 @@ def write_folder(root: Path, count: int = 8, first: int = 0) -> Path:
 
 KEY = ("menagerie", "llm", "gaussian", 0)
 RUN = "menagerie-llm-gaussian-0"
-IMAGES_OF = "artifacts/images/menagerie.parquet"
+IMAGES_OF = "artifacts/datasets/menagerie/images.parquet"
 N, K, WIDTH = 60, 12, 16
 CLASSES = ["cat", "dog", "bus"]
 TEXTS = [f"text {number}" for number in range(K)]
@@ -168,20 +168,21 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     centres = draw.normal(size=(3, WIDTH))
     embeddings = unit(centres[columns["label"]] + draw.normal(size=(N, WIDTH)))
     embedded = columns | {"embedding": embeddings}
-    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, embedded)
+    write_table("artifacts/datasets/menagerie/images.parquet", EMBEDDED_IMAGES, embedded)
     write_class_embeddings(centres)
     save_model(embeddings, columns["class_name"])
     texts = {"text": TEXTS, "source": ["corpus/given"] * K, "embedding": np.eye(K, WIDTH)}
-    write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, texts)
+    write_table("artifacts/embeddings/universe.parquet", EMBEDDED_TEXTS, texts)
     universe = {"text": TEXTS, "sources": [["corpus/given"]] * K, "caption_ids": [[]] * K}
     write_table("artifacts/universe/texts.parquet", UNIVERSE, universe)
     write_text_list("artifacts/classes/menagerie.txt", CLASSES)
     known = draw.choice([0.0, 0.5, 1.0], (3, K)).astype(np.float32)
     table = KnowledgeTable(tuple(CLASSES), tuple(TEXTS), known)
-    write_knowledge("artifacts/knowledge/menagerie.parquet", table)
+    write_knowledge("artifacts/datasets/menagerie/knowledge.parquet", table)
     pictures = columns | {"image": [png("red", 400, 200)] * N}
     write_table("pictures.parquet", IMAGES, pictures)
-    return with_files(edited(load_params(ROOT / "params.yaml"), "explain", ids={}))
+    params = edited(load_params(ROOT / "params.yaml"), "run", truth=[], methods=["gaussian"])
+    return with_files(edited(params, "explain", ids={}))
 
 
 def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
@@ -202,7 +203,7 @@ def save_model(embeddings: np.ndarray, labels: list[str]) -> None:
 def write_class_embeddings(embeddings: np.ndarray) -> None:
     labels = list(range(len(embeddings)))
     columns = {"label": labels, "class_name": CLASSES[: len(labels)], "embedding": embeddings}
-    write_table("artifacts/images/menagerie.classes.parquet", EMBEDDED_CLASSES, columns)
+    write_table("artifacts/datasets/menagerie/images.classes.parquet", EMBEDDED_CLASSES, columns)
 
 
 def with_files(params: Params, **files: str) -> Params:

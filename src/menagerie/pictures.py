@@ -16,7 +16,7 @@ from infopursuit.core.files import read_text_list
 from infopursuit.core.tables import TableSchema, read_table
 
 HOME = Path("stages/menagerie")
-TABLE = HOME / "pictures.parquet"
+TABLE = Path(__file__).with_name("pictures.parquet")
 SIDE = 64
 TEXT, NUMBER = pa.string(), pa.float64()
 PICTURES = TableSchema(
@@ -42,7 +42,7 @@ def unpacked(home: Path = HOME) -> dict[str, list[Any]]:
     """
     names = read_text_list(home / "classes.txt")
     sheets = {name: _sheet(home / "pictures" / f"{name}.webp") for name in names}
-    rows = read_table(home / TABLE.name, PICTURES).to_pylist()
+    rows = read_table(TABLE, PICTURES).to_pylist()
     return {
         "id": [row["id"] for row in rows],
         "split": [row["split"] for row in rows],

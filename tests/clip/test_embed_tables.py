@@ -184,13 +184,13 @@ def test_shards_have_the_rows_of_one_file_and_are_taken_as_images_themselves(
     write_universe(texts, ["hence", "red"])
     images, universe = (
         Path("artifacts", name)
-        for name in ("images/menagerie.parquet", "universe/embeddings.parquet")
+        for name in ("datasets/menagerie/images.parquet", "embeddings/universe.parquet")
     )
 
     def embedded() -> list[dict]:
         assert stage("embed_universe")(load_params()) == (5, 4)
         # A table gives only the control texts that it has.
-        control = TextTable.from_parquet("artifacts/universe/control_embeddings.parquet")
+        control = TextTable.from_parquet("artifacts/embeddings/control.parquet")
         assert list(control.texts) == ["red"]
         assert stage("embed_images")(load_params(), "menagerie") == (6, 6)
         found = read_table(images, EMBEDDED_IMAGES), read_table(universe, EMBEDDED_TEXTS)

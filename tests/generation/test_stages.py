@@ -111,7 +111,7 @@ def test_every_text_of_a_given_list_enters_the_universe(params: Params) -> None:
 KNOWLEDGE_PROMPT = PROMPTS / "class_knowledge.jinja"
 CLASSES = ["zebra", "bus"]
 TEXTS = ["Striped coat", "four wheels", "striped coat"]
-OUT = Path("artifacts/knowledge")
+KNOWN = Path("artifacts/datasets/menagerie/knowledge.parquet")
 
 
 def universe(texts: list[str]) -> None:
@@ -132,16 +132,16 @@ def test_a_file_replaces_the_language_model(params: Params) -> None:
     raw["language_model"] |= {"backend": "vllm", "recorded": "nowhere.jsonl"}
     raw["datasets"]["menagerie"]["knowledge"] = "known.csv"
     assert generate(raw) == RowCounts(read=4, written=4)
-    known = read_knowledge(OUT / "menagerie.parquet")
+    known = read_knowledge(KNOWN)
     np.testing.assert_array_equal(
         known.for_classes_and_texts(CLASSES, [*TEXTS[:2], "nowhere"]),
         np.array([[0, 0, np.nan], [0, 1, np.nan]], np.float32),
     )
-    first = (OUT / "menagerie.parquet").read_bytes()
+    first = (KNOWN).read_bytes()
     raw["datasets"]["menagerie"]["knowledge"] = "copy.parquet"
     Path("copy.parquet").write_bytes(first)
     generate(raw)
-    assert (OUT / "menagerie.parquet").read_bytes() == first
+    assert (KNOWN).read_bytes() == first
 
 
 def test_a_language_model_is_asked_about_candidates(
@@ -158,7 +158,7 @@ def test_a_language_model_is_asked_about_candidates(
         raw["language_model"]["openai"]["base_url"] = url
         generate(raw)
     given, telling = [5, 6, 7, 8, 9, 10, 12], [0, 1, 2, 3]
-    known = read_knowledge(OUT / "menagerie.parquet")
+    known = read_knowledge(KNOWN)
     assert known.texts == tuple(f"concept {row}" for row in [*telling, *given])
     assert len(requests) == 4
     assert "asked about 4 classes and 11 texts: at most 16 times, 4 times if all" in caplog.text

@@ -148,7 +148,7 @@ def describe(folder: Path, environment: dict[str, str], count: int, **settings: 
 
 def checked(folder: Path) -> list[Answer]:
     """The answers in a folder, each a short list or UNFIT, but for what was cut off."""
-    table = read_table(folder / "artifacts/answers/made.parquet", ANSWERS)
+    table = read_table(folder / "artifacts/queries/corpora/made/answers.parquet", ANSWERS)
     columns = (table.column(name).to_pylist() for name in ("answer", "finish_reason"))
     answers = [Answer(*row) for row in zip(*columns, strict=True)]
     assert {answer.finish_reason for answer in answers} == {"stop", "length"}

@@ -13,7 +13,7 @@ from PIL import Image
 from sklearn.metrics import roc_auc_score
 
 from infopursuit.clip.towers import load_clip
-from menagerie.pictures import unpacked
+from menagerie.pictures import TABLE, unpacked
 from menagerie.truths import CLAIMS, claims_truth
 from tests.stage_scripts import ROOT
 
@@ -66,11 +66,11 @@ def test_the_clip_tells_classes_and_attributes_apart(drawn: dict[str, list]) -> 
         [f"a photo of a {name}." for name in names]
     )
     right = (images @ texts.T).argmax(axis=1) == np.array(drawn["label"])[rows]
-    new = pq.read_table(HOME / "pictures.parquet")["new_composition"].to_numpy()[rows]
+    new = pq.read_table(TABLE)["new_composition"].to_numpy()[rows]
     assert right.mean() >= 0.95
     assert right[new].mean() >= 0.65
     ids = [drawn["id"][row] for row in rows]
-    truth = claims_truth(HOME / "pictures.parquet", ids, list(CLAIMS.values()))
+    truth = claims_truth(TABLE, ids, list(CLAIMS.values()))
     cosines = images @ clip.encode_texts(list(CLAIMS)).T
     known = [column for column, true in enumerate(truth.T) if 0 < true.sum() < len(true)]
     assert len(known) > 0.9 * len(CLAIMS)

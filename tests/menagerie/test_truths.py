@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +11,23 @@ import torch
 
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
-from infopursuit.core.stage import RowCounts
 from infopursuit.core.tables import EMBEDDED_IMAGES, EMBEDDED_TEXTS, write_table
+from infopursuit.datasets.labelled_images import load_images, load_training
+from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.provenance import RunProvenance
+from infopursuit.pipeline import paths
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
 from infopursuit.pursuit.naive_bayes.model import AnswerTable, InformationGain, NaiveBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit_study.evaluation.agreement import QUERY_SHARES
-from menagerie.pictures import TABLE
+from menagerie.picture_truth import PictureTruth, measure_picture_truth
 from menagerie.truths import ATTRIBUTES, Claim, claims_truth
 
 ROOT = Path(__file__).parents[2]
 RUN = "menagerie-llm-fixed-0"
+TABLE = Path("pictures.parquet")
 
 
 def test_truths_come_in_the_order_of_the_ids(params: Params) -> None:
@@ -41,8 +42,6 @@ def test_truths_come_in_the_order_of_the_ids(params: Params) -> None:
 def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
     """Forty pictures a split, whose embeddings say if a body is striped and if there are wings."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("artifacts/images", "artifacts/universe", TABLE.parent):
-        Path(folder).mkdir(parents=True)
     labels = np.arange(40) % 4
     striped, wings = labels % 2 == 1, labels >= 2
     ids = [f"{split}-{i:05d}" for split in ("train", "test") for i in range(40)]
@@ -58,7 +57,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         "class_name": [f"class {label}" for label in np.tile(labels, 2)],
         "embedding": np.tile(points, (2, 1)) + noise,
     }
-    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
+    write_table("artifacts/datasets/menagerie/images.parquet", EMBEDDED_IMAGES, columns)
     write_universe(["striped body", "wings", "no wings", "something else"])
     return load_params(ROOT / "params.yaml")
 
@@ -66,7 +65,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
 def write_universe(texts: list[str]) -> None:
     rows = np.array([[1.0, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 1]])
     columns = {"text": texts, "source": ["menagerie"] * 4, "embedding": rows}
-    write_table("artifacts/universe/embeddings.parquet", EMBEDDED_TEXTS, columns)
+    write_table("artifacts/embeddings/universe.parquet", EMBEDDED_TEXTS, columns)
 
 
 def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "something else")) -> None:
@@ -89,19 +88,18 @@ def save_model(answers: str, queries: tuple[str, ...] = ("striped body", "someth
     model.save(f"artifacts/models/{RUN}")
 
 
-def run_stage(params: Params) -> tuple[RowCounts, dict[str, Any]]:
-    main = runpy.run_path(str(ROOT / "stages/menagerie/truth.py"))["main"]
-    rows = main(params, "menagerie", "llm", "fixed", 0)
-    return rows, json.loads(
-        Path(f"artifacts/evaluation/{RUN}.truth.json").read_text(encoding="utf-8")
-    )
+def measured(params: Params) -> PictureTruth:
+    images, model = paths.images("menagerie"), load_fitted(f"artifacts/models/{RUN}")
+    train, test = load_training(images, 0.1, 0)[0], load_images(images, "test")
+    files, stop = (paths.UNIVERSE, None), params.explain.stop
+    return measure_picture_truth(model.pursuit_, train, test, files, stop, 0, TABLE)
 
 
 def test_the_stage_measures_dictionary_and_phrases(params: Params) -> None:
     save_model("threshold")
-    rows, metrics = run_stage(params)
-    # Four rows of queries, and two questions to each of forty pictures.
-    assert rows == RowCounts(40, 84)
+    found = measured(params)
+    metrics = found.figures
+    assert len(found.first_ten) == 80, "two questions to each of forty pictures"
     for of, count in (("dictionary", 1), ("phrases", 3)):
         assert metrics[f"{of}_queries"] == count
         for share in ("agreement", "balanced_agreement"):
@@ -109,7 +107,8 @@ def test_the_stage_measures_dictionary_and_phrases(params: Params) -> None:
         assert metrics[f"{of}_share_true"] == 0.5
         assert metrics[f"{of}_share_of_yes"] == pytest.approx(0.5, abs=0.1)
     assert metrics["dictionary_agreement"] == 1.0, "the thresholds are the model's"
-    told = read_csv_table(f"artifacts/evaluation/{RUN}.truth.csv")
+    found.write(Path())
+    told = read_csv_table("truth.csv")
     assert told.names == ["of", "query", "attribute", "holds", *QUERY_SHARES]
     assert [row[:4] for row in told.rows] == [
         ["dictionary", "striped body", "striped", "True"],
@@ -122,7 +121,7 @@ def test_the_stage_measures_dictionary_and_phrases(params: Params) -> None:
 def test_the_stage_counts_false_answers_among_the_first_questions(params: Params) -> None:
     """Stripes are answered by the truth, or by its opposite where the places are changed."""
     save_model("threshold")
-    _, metrics = run_stage(params)
+    metrics = measured(params).figures
     assert metrics["answers"]["dictionary"]["claims"] == 40
     assert metrics["answers"]["phrases"]["claims"] == 120
     assert metrics["first_ten"] == {
@@ -139,7 +138,7 @@ def test_the_stage_counts_false_answers_among_the_first_questions(params: Params
         "balanced": 1.0,
     }
     save_model("minmax", ("something else", "striped body"))
-    _, metrics = run_stage(params)
+    metrics = measured(params).figures
     assert metrics["first_ten"]["false"] == metrics["first_ten"]["claims"] == 40
 
 
@@ -149,11 +148,11 @@ def test_min_max_answers_are_those_of_dictionary_or_phrases(params: Params) -> N
     In the dictionary stripes score 1 or -1 against 0.5; under each other's names both are wrong.
     """
     save_model("minmax")
-    _, metrics = run_stage(params)
+    metrics = measured(params).figures
     assert metrics["dictionary_agreement"] == 1.0
     assert metrics["phrases_agreement"] == 1.0
     save_model("minmax", ("something else", "striped body"))
-    _, metrics = run_stage(params)
+    metrics = measured(params).figures
     assert metrics["dictionary_agreement"] == 0.0
     assert metrics["phrases_agreement"] == 1.0
 
@@ -161,5 +160,5 @@ def test_min_max_answers_are_those_of_dictionary_or_phrases(params: Params) -> N
 def test_a_universe_that_names_nothing_is_refused(params: Params) -> None:
     save_model("minmax")
     write_universe(["a", "b", "c", "d"])
-    with pytest.raises(InputError, match=r"embeddings\.parquet: no text names an attribute"):
-        run_stage(params)
+    with pytest.raises(InputError, match=r"universe\.parquet: no text names an attribute"):
+        measured(params)

@@ -203,15 +203,20 @@ def test_raw_inputs_may_be_missing_where_what_is_made_of_them_is_there(
     (project / "images.parquet").unlink()
     with pytest.raises(InputError, match=r"datasets\.pets\.images: images\.parquet"):
         check()
-    made = project / "artifacts/images/pets.parquet"
+    made = project / "artifacts/datasets/pets/images.parquet"
     made.parent.mkdir(parents=True)
     made.touch()
     caplog.set_level("INFO")
     check()
-    assert "datasets.pets.images: images.parquet: not here; artifacts/images/pets" in caplog.text
+    assert (
+        "datasets.pets.images: images.parquet: not here; artifacts/datasets/pets/images"
+        in caplog.text
+    )
     edit(project, "datasets", "pets", "images", value="pin.yaml")
     check()
-    assert "datasets.pets.images: data/birds: not here; artifacts/images/pets" in caplog.text
+    assert (
+        "datasets.pets.images: data/birds: not here; artifacts/datasets/pets/images" in caplog.text
+    )
 
 
 @pytest.mark.parametrize(

@@ -66,16 +66,12 @@ OTHER: dict[str, Any] = {
     "methods.gaussian.method": "variational",
     "dictionary": "fixed",
     "methods.fixed.dictionary": "joint",
-    "methods.threshold.dictionary": "joint",
     "answers": "soft",
-    "methods.soft_answers.answers": "minmax",
     "hidden": [128, 128],
     "schedule": "constant",
     "temperature": [0.5, 0.2],
     "select_on": "test",
     "benchmark.datasets": ["menagerie"],
-    "benchmark.seeds": [0, 1],
-    "benchmark.network_seeds": [0, 1],
     "explain.ids.menagerie": [],
     "explain.max_queries": 5,
     "compute.device": "cpu",
@@ -94,8 +90,6 @@ MISTAKES = {
     r"classes such as 'zebra'.*run\.inits to \[informative\].*needs no server",
     "datasets.menagerie.classes": r"queries\.dictionaries\.menagerie: .*no answer is recorded "
     r"about queries for classes such as 'airplane'.*queries\.dictionaries to \{\}",
-    "methods.threshold.dictionary": "a threshold belongs to a text",
-    "methods.threshold.quantize_queries": "a threshold belongs to a text",
     **{f"methods.{name}.method": rf"methods\.{name} with datasets" for name in PARAMS["methods"]},
 }
 
@@ -189,12 +183,14 @@ def run(folder: Path, edits: dict[str, Any]) -> Texts:
     stage("generate_dictionary")(params, "menagerie")
     stage("build_universe")(params)
     stage("generate_knowledge")(params, "menagerie")
-    counts = json.loads(Path("artifacts/answers/menagerie.json").read_text(encoding="utf-8"))
+    counts = json.loads(
+        Path("artifacts/queries/corpora/menagerie/counts.json").read_text(encoding="utf-8")
+    )
     return Texts(
         read_text_list("artifacts/queries/dictionaries/menagerie.txt"),
         read_table("artifacts/universe/texts.parquet", UNIVERSE).column("text").to_pylist(),
         counts["captions"],
-        read_knowledge("artifacts/knowledge/menagerie.parquet"),
+        read_knowledge("artifacts/datasets/menagerie/knowledge.parquet"),
     )
 
 

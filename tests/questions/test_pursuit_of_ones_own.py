@@ -138,7 +138,7 @@ def test_it_works_on_texts_and_on_a_table(tmp_path: Path) -> None:
 
 
 def test_it_is_a_method_of_the_pipeline(params: Params) -> None:
-    write_text(Path("artifacts/annotations/menagerie.csv"), "image,text,answer\n")
+    write_text(Path("artifacts/datasets/menagerie/annotations.csv"), "image,text,answer\n")
     methods = {**params.methods, "own": {"method": "fixed_order", "strength": 3.0}}
     stage("train")(params.model_copy(update={"methods": methods}), "menagerie", "llm", "own", 0)
     model = infopursuit.load("artifacts/models/menagerie-llm-own-0")

@@ -161,11 +161,13 @@ def test_a_version_of_the_trained_model(shared: Shared, tmp_path: Path) -> None:
 def test_a_spoiled_or_lost_object_is_reported(shared: Shared, clone: World) -> None:
     """The last test of each remote: it is not whole afterwards."""
     lock = (clone.folder / "dvc.lock").read_text(encoding="utf-8")
-    match = re.search(r"path: artifacts/universe/texts.parquet\s+hash: md5\s+md5: (\w{32})", lock)
+    match = re.search(
+        r"path: artifacts/datasets/planted/annotations.csv\s+hash: md5\s+md5: (\w{32})", lock
+    )
     assert match is not None
     shared.remote.spoil(match[1])
     pull = ["dvc", "pull", "--with-deps", UNIVERSE]
-    failed = "Checkout failed for following targets:\nartifacts/universe/texts.parquet"
+    failed = "Checkout failed for following targets:\nartifacts/datasets/planted/annotations.csv"
     status, output = clone.run(*pull)
     assert status == 1, output
     assert failed in output
@@ -203,8 +205,9 @@ def test_both_sides_of_a_conflict_in_the_lock_file_lead_to_the_same(
     world.do("git", "checkout", "--theirs", "dvc.lock")
     assert world.repro(UNIVERSE) == []
     assert (world.folder / "dvc.lock").read_bytes() == ours
-    assert b"universe.max_characters: 6" in ours
-    assert b"universe.max_words: 4" in ours
+    settings = (world.folder / f"artifacts/settings/{UNIVERSE}.json").read_text(encoding="utf-8")
+    assert '"universe.max_characters": 6' in settings
+    assert '"universe.max_words": 4' in settings
     world.commit("both")
     assert world.do("git", "status", "--short") == ""
 

@@ -17,18 +17,18 @@ from menagerie.pictures import unpacked
 
 ROOT = Path(__file__).parents[2]
 KEY = tuple[str | int, ...]
-# The locks of the repository; a world has its own.
-LOCKS = ("dvc.lock", "stages/menagerie/dvc.lock")
+# That of the repository; a world has its own.
+LOCK = "dvc.lock"
 
 
 class World:
-    """A copy of the repository's files without locks, with its own artifacts and cache."""
+    """A copy of the repository's files without the lock, with its own artifacts and cache."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, ""
         listed = _output(ROOT, "git", "ls-files", "-co", "--exclude-standard").splitlines()
         for name in listed:
-            if (ROOT / name).is_file() and name not in LOCKS:
+            if (ROOT / name).is_file() and name != LOCK:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(ROOT / name, folder / name)
         _output(folder, "git", "init", "--quiet")
@@ -124,7 +124,7 @@ class World:
         `check` is left out: it runs whenever params.yaml has changed. The output stays in `log`.
         """
         self.log = self.do("dvc", "repro", *arguments)
-        ran = re.findall(r"Running stage '(?:.*dvc\.yaml:)?(.*)'", self.log)
+        ran = re.findall(r"Running stage '(.*)'", self.log)
         return [name for name in ran if name != "check"]
 
     def artifacts(self) -> dict[str, bytes]:
@@ -133,7 +133,7 @@ class World:
         return {
             str(path.relative_to(home)): path.read_bytes()
             for path in sorted(home.rglob("*"))
-            if path.is_file() and path.name != "outputs.txt"
+            if path.is_file()
         }
 
 

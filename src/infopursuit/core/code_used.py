@@ -3,9 +3,12 @@
     used = CodeUsed(Path())
     used.listing(Path("stages/train.py"))  # a line for each file: its path and its hash
 
-A file counts if the script imports it, anywhere and through others, or names it as data of a
-package. The hash is of the syntax tree without docstrings, and so the same after a change of
-comments, docstrings or line breaks, and on every version of Python.
+A file counts if the script imports it, anywhere and through others, or by the full name in a text,
+or names it as data of a package. The hash is of the syntax tree without docstrings, or of what TOML
+and JSON say, and so the same after a change of comments, docstrings or line breaks, and on every
+version of Python.
+
+What a script imports by a name made at run time, no listing has: `unlisted` tells at its end.
 """
 
 from __future__ import annotations
@@ -13,8 +16,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
+import re
+import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +33,10 @@ HINT = "the stage check writes it"
 # What of a syntax tree is no code, or not the same on every version of Python.
 _LEFT_OUT = ("ctx", "kind", "type_comment")
 _WITH_DOCSTRING = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+# The full name of a module, by which a registry imports it.
+_MODULE = re.compile(r"[a-z_]+(\.[a-z_]+)+")
+# What of a file only makes names.
+_MAKES_NAMES = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class CodeUsed:
@@ -48,13 +60,13 @@ class CodeUsed:
     def names(self, script: Path) -> list[str]:
         """Return the files that a script runs, relative to the project, sorted.
 
-        Files without code are left out, and so is the file of the package itself, which imports by
-        name what is asked for.
+        Files without code are left out, and so is the file of a whole package that only makes
+        names: it imports what is asked for.
         """
-        home = self.project / "src"
+        homes = (self.project / "src", self.project / script.parent)
         files, waiting = {script}, [script]
         while waiting:
-            for path in _uses(waiting.pop(), home):
+            for path in _uses(waiting.pop(), homes):
                 if path not in files:
                     files.add(path)
                     waiting += [path] if path.suffix == ".py" else []
@@ -92,6 +104,41 @@ def changed_since(listing: Path, known: Path) -> list[str]:
     return changed
 
 
+class FilesRead:
+    """The files that this process opens from now on, and the modules that it has loaded."""
+
+    def __init__(self) -> None:
+        self._opened: set[str] = set()
+        sys.addaudithook(self._note)
+
+    def _note(self, event: str, arguments: tuple[object, ...]) -> None:
+        if event == "open" and isinstance(arguments[0], str | os.PathLike):
+            self._opened.add(os.fspath(arguments[0]))
+
+    def below(self, folder: Path) -> set[Path]:
+        """Return those below a folder."""
+        loaded = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+        compiled = (".py", ".pyc")  # loaded modules have them
+        opened = {name for name in self._opened if not name.endswith(compiled)}
+        paths = {
+            Path(os.path.realpath(name))  # pyright: ignore[reportCallIssue, reportArgumentType]
+            for name in (loaded | opened) - {None}
+        }
+        return {path for path in paths if folder.resolve() in path.parents and path.is_file()}
+
+
+def unlisted(read: FilesRead, listing: Path, project: Path) -> list[str]:
+    """Return the files of `src` and `stages` that a listing lacks although they were read."""
+    listed = {line.rpartition(" ")[0] for line in read_text(listing, HINT).splitlines()}
+    missing = []
+    for folder in ("src", "stages"):
+        for path in read.below(project / folder):
+            name = path.relative_to(project.resolve()).as_posix()
+            if name not in listed and _counts(path, project / folder):
+                missing.append(name)
+    return sorted(missing)
+
+
 def _as_it_lies(path: Path) -> list[int]:
     """Return what changes if a file is written: time of the last change in ns, bytes, number."""
     status = path.stat()
@@ -99,7 +146,7 @@ def _as_it_lies(path: Path) -> list[int]:
 
 
 class _Code(NamedTuple):
-    """What one file of Python has: its hash, what it imports, its texts, and if it does anything.
+    """What one file of Python has: its hash, imports and texts, if it has code, and if that acts.
 
     A file of data has a hash alone.
     """
@@ -108,6 +155,7 @@ class _Code(NamedTuple):
     imports: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
     runs: bool = True
+    acts: bool = True
 
 
 def digest(path: Path) -> str:
@@ -128,7 +176,7 @@ def imports(path: Path) -> frozenset[str]:
 def _read(path: Path, *as_it_lies: int) -> _Code:
     content = path.read_bytes()
     if path.suffix != ".py":
-        return _Code(hashlib.sha256(content).hexdigest())
+        return _Code(hashlib.sha256(_meaning(content, path.suffix)).hexdigest())
     try:
         tree = ast.parse(content, str(path))
     except (SyntaxError, ValueError) as error:
@@ -150,7 +198,29 @@ def _read(path: Path, *as_it_lies: int) -> _Code:
             texts.add(node.value)
     runs = any(not isinstance(getattr(node, "value", None), ast.Constant)
                or not isinstance(node, ast.Expr) for node in tree.body)  # fmt: skip
-    return _Code(hashed.hexdigest(), frozenset(modules), frozenset(texts), runs)
+    acts = any(map(_acts, tree.body))
+    return _Code(hashed.hexdigest(), frozenset(modules), frozenset(texts), runs, acts)
+
+
+def _meaning(content: bytes, suffix: str) -> bytes:
+    """Return what a file of data says, without comments and line breaks; else its bytes."""
+    parse = {".toml": tomllib.loads, ".json": json.loads}.get(suffix)
+    try:
+        return content if parse is None else repr(parse(content.decode("utf-8"))).encode("utf-8")
+    except ValueError:  # who reads the file says so
+        return content
+
+
+def _acts(node: ast.stmt) -> bool:
+    """Return whether a statement of a module does more than make names."""
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name):  # TYPE_CHECKING
+        return any(map(_acts, node.body))
+    if isinstance(node, ast.Assign | ast.AnnAssign):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        calls = any(isinstance(each, ast.Call) for each in ast.walk(node))
+        return calls or not all(isinstance(target, ast.Name) for target in targets)
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return not docstring and not isinstance(node, _MAKES_NAMES)
 
 
 def _parts(node: object) -> Iterator[str]:
@@ -173,14 +243,15 @@ def _parts(node: object) -> Iterator[str]:
         yield f"{type(node).__name__} {node}"
 
 
-def _uses(path: Path, home: Path) -> set[Path]:
-    """Return the files that one file imports or names as data."""
+def _uses(path: Path, homes: tuple[Path, Path]) -> set[Path]:
+    """Return the files that one file imports from `src` or beside its script, or names as data."""
     files: set[Path] = set()
-    for module in imports(path):
+    home, texts = homes[0], _read(path, *_as_it_lies(path)).texts
+    by_text = [(home, text) for text in texts if _MODULE.fullmatch(text)]
+    for each, module in [*product(homes, imports(path)), *by_text]:
         parts = module.split(".")
-        for end in range(2, len(parts) + 1):
-            files.update(_module_files(home, tuple(parts[:end])))
-    texts = _read(path, *_as_it_lies(path)).texts
+        for end in range(1, len(parts) + 1):
+            files.update(_module_files(each, tuple(parts[:end])))
     named = {text.rpartition("/")[2] for text in texts}
     for package, folder, data in _data(home):
         if path.parent == package or ".".join(package.relative_to(home).parts) in texts:
@@ -195,8 +266,15 @@ def _module_files(home: Path, parts: tuple[str, ...]) -> tuple[Path, ...]:
     path = home.joinpath(*parts)
     for candidate in (path.with_suffix(".py"), path / "__init__.py"):
         if candidate.is_file():
-            return (candidate,) if _read(candidate, *_as_it_lies(candidate)).runs else ()
+            return (candidate,) if _counts(candidate, home) else ()
     return ()
+
+
+def _counts(path: Path, home: Path) -> bool:
+    """Return whether a file that is loaded or read computes: it is data, or has code that does."""
+    code = _read(path, *_as_it_lies(path))
+    whole_package = path.name == "__init__.py" and path.parent.parent.resolve() == home.resolve()
+    return code.acts if whole_package else code.runs
 
 
 @cache

@@ -1,8 +1,9 @@
-"""How results show themselves: every renderer by name, and a whole page inside a notebook.
+"""How results show themselves and are shared: each way by name, and a page inside a notebook.
 
 Explanations and fitted models have methods that draw them. What draws comes after the method in
 the order of packages, and a stage that trains must not depend on the colour of a figure. So results
-look their renderers up here, by name. This table is the one place where an arrow points up.
+look their renderers up here, by name. This table is the one place where an arrow points up. Its
+names are those inside the package: a full name would make a stage depend on the module.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from typing import Any
 from infopursuit.core.files import write_text
 
 RENDERERS = {
-    "answered": "infopursuit.explorer.page",
-    "explored": "infopursuit.explorer.page",
-    "explanation_figure": "infopursuit.report.figures",
-    "explanation_html": "infopursuit.report.notebook",
-    "explanation_text": "infopursuit.report.words",
-    "model_html": "infopursuit.report.notebook",
-    "question": "infopursuit.pursuit.sentences",
-    "questions": "infopursuit.pursuit.sentences",
-    "say": "infopursuit.pursuit.sentences",
+    "answered": "explorer.page",
+    "explored": "explorer.page",
+    "explanation_figure": "report.figures",
+    "explanation_html": "report.notebook",
+    "explanation_text": "report.words",
+    "fetched": "estimators.hub",
+    "model_html": "report.notebook",
+    "push": "estimators.hub",
+    "question": "pursuit.sentences",
+    "questions": "pursuit.sentences",
+    "say": "pursuit.sentences",
 }
 # A page in a notebook runs its script and may save a file; it sees nothing of the notebook.
 SANDBOX = "allow-scripts allow-downloads"
@@ -33,7 +36,7 @@ SANDBOX = "allow-scripts allow-downloads"
 
 def renderer(name: str) -> Callable[..., Any]:
     """Return the function of this name, from the module that defines it."""
-    return getattr(import_module(RENDERERS[name]), name)
+    return getattr(import_module(f"infopursuit.{RENDERERS[name]}"), name)
 
 
 @dataclass(frozen=True)

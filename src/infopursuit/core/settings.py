@@ -71,10 +71,7 @@ class ComputeSettings(Section):
 
 def read_settings(path: str | Path, kind: type[Settings], partly: bool = False) -> Settings:
     """Read and check a settings file."""
-    content = read_yaml(path)
-    if partly:
-        content = {key: value for key, value in content.items() if key in kind.model_fields}
-    return _validated(path, kind, content)
+    return validated(path, kind, read_yaml(path), partly)
 
 
 def read_one_of(path: str | Path, kinds: Mapping[str, type[Settings]], what: str) -> Settings:
@@ -83,10 +80,15 @@ def read_one_of(path: str | Path, kinds: Mapping[str, type[Settings]], what: str
     keys = [key for key in kinds if key in content]
     if len(keys) != 1:
         raise InputError(f"{path}: expected {what}, with one of the keys {', '.join(kinds)}")
-    return _validated(path, kinds[keys[0]], content)
+    return validated(path, kinds[keys[0]], content)
 
 
-def _validated(path: str | Path, kind: type[Settings], content: Mapping[str, Any]) -> Settings:
+def validated(
+    path: str | Path, kind: type[Settings], content: Mapping[str, Any], partly: bool = False
+) -> Settings:
+    """Check the content of a settings file; `partly` takes the sections of `kind` alone."""
+    if partly:
+        content = {key: value for key, value in content.items() if key in kind.model_fields}
     try:
         return kind.model_validate(content)
     except ValidationError as error:

@@ -16,9 +16,9 @@ No command in dvc.yaml has them, for a shell would read what a person called a d
 that DVC starts takes them from the name of its stage, which DVC puts into the environment.
 
 What DVC records is what ran. A stage runs the library beside its params.yaml, whatever environment
-it was started in. It fails if its code is not what the stage `check` has noted in artifacts/code,
-or if code or settings were changed while it ran: DVC records those at its end, which it did not
-compute with.
+it was started in. It fails if its code or settings are not what the stage `check` has noted in
+artifacts/code and artifacts/settings, before or after it ran, and if it ran code or read data of
+the project that its listing lacks.
 
 An InputError, a full or read-only disk, a missing file and Ctrl-C end the script with one line
 (status 1, and 130 for Ctrl-C). A script imports this module before all others, so that this holds
@@ -38,21 +38,18 @@ import hashlib
 import inspect
 import logging
 import os
-import re
 import sys
 import time
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
-from ruamel.yaml import YAML
 from threadpoolctl import threadpool_limits
 
-from infopursuit.core.code_used import CodeUsed, changed_since
+from infopursuit.core.code_used import CodeUsed, FilesRead, changed_since, unlisted
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, one_line
-from infopursuit.core.files import read_text
-from infopursuit.core.settings import Section, read_settings, read_yaml
+from infopursuit.core.settings import Section, read_yaml, validated
+from infopursuit.core.settings_used import changed_settings, noted_settings
 from infopursuit.core.terminal import LogLines
 
 logger = logging.getLogger("infopursuit")
@@ -60,6 +57,8 @@ logger = logging.getLogger("infopursuit")
 SCRATCH = Path(".scratch")
 # What code each script runs, as the stage `check` notes it, and how its files lay there.
 CODE, KNOWN_CODE = Path("artifacts/code"), SCRATCH / "code.json"
+# Which settings and which of that code each stage has, on which it depends.
+SETTINGS = Path("artifacts/settings")
 # The environment variable in which DVC gives a command the name of its stage.
 DVC_STAGE = "DVC_STAGE"
 # That in which a script that started itself again finds the library that it is to run.
@@ -97,16 +96,18 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
         ctrl_c.begin()
         arguments = vars(parser.parse_args(_named_by_dvc(list(keys)) or None))
         name = "-".join([name, *map(str, arguments.values())])
-        before = read_text(params_file, "run this from the folder that has it")
         run_code_beside(Path(params_file))
-        _check_code()
-        settings = read_settings(params_file, kind, partly=True)
+        files_read = FilesRead() if DVC_STAGE in os.environ else None
+        content = read_yaml(params_file)
+        _check_noted(content)
+        settings = validated(params_file, kind, content, partly=True)
         _check_keys(settings, arguments)
         limit_threads(settings)
         rows = main(settings, **arguments)
         ctrl_c.end()
-        _check_unchanged(params_file, before, arguments)
-        _check_code()
+        _check_noted(read_yaml(params_file))
+        if files_read is not None:
+            _check_listed(files_read)
     except InputError as error:
         logger.error("%s: %s", name, error)
         sys.exit(1)
@@ -192,50 +193,48 @@ def run_code_beside(params_file: Path) -> None:
     os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], env)
 
 
-def _check_code() -> None:
-    """Raise InputError if DVC is about to record other code than this stage runs."""
-    listing = CODE / f"{Path(sys.argv[0]).stem}.txt"
-    if DVC_STAGE not in os.environ or not listing.is_file() or listing.stem == "check":
+def _check_noted(params: Mapping[str, Any]) -> None:
+    """Raise InputError if DVC is about to record other code or settings than this stage has."""
+    name = os.environ.get(DVC_STAGE, "").rpartition(":")[2]
+    listing, settings = CODE / f"{Path(sys.argv[0]).stem}.txt", SETTINGS / f"{name}.json"
+    if not name or name == "check":
         return
-    changed = changed_since(listing, KNOWN_CODE)
+    changed = changed_since(listing, KNOWN_CODE) if listing.is_file() else []
+    if settings.is_file():
+        changed += [f"params.yaml: {key}" for key in changed_settings(settings, params)]
     if changed:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         raise InputError(
-            f"{changed[0]}{more}: changed since the stage check noted which code runs; expected "
+            f"{changed[0]}{more}: changed since the stage check noted code and settings; expected "
             "the same. Run dvc repro again, or before one stage alone: dvc repro -s check"
         )
 
 
-def _check_unchanged(params_file: str, before: str, arguments: dict[str, object]) -> None:
-    """Raise InputError if a setting that DVC is about to record was changed meanwhile."""
-    after = read_text(params_file, "expected the settings of the stage")
-    file, _, stage = os.environ.get(DVC_STAGE, "").partition("@")[0].rpartition(":")
-    if after == before or not stage:
+def _check_listed(files_read: FilesRead) -> None:
+    """Raise InputError if this stage ran or read what it does not depend on."""
+    name = os.environ[DVC_STAGE].rpartition(":")[2]
+    listing, settings = CODE / f"{Path(sys.argv[0]).stem}.txt", SETTINGS / f"{name}.json"
+    if not listing.is_file() or name == "check":
         return
-    declared = read_yaml(file or "dvc.yaml")["stages"][stage]
-    old, new = (YAML(typ="safe").load(text) for text in (before, after))
-    names: list[str] = []
-    for each in declared.get("do", declared).get("params", ()):
-        of_file = {params_file: [each]} if isinstance(each, str) else each
-        names += of_file.get(params_file, [])
-    for name in names:
-        key = re.sub(r"\$\{(?:item\.)?(\w+)\}", partial(_filled_in, arguments), name)
-        if _setting(old, key) != _setting(new, key):
-            raise InputError(
-                f"{params_file}: {key} was changed while the stage ran, which computed with its "
-                "earlier value; expected the same at its end. Run dvc repro again"
-            )
+    missing = unlisted(files_read, listing, Path())
+    if missing:
+        missing = [each for each in missing if not _given(each, name, settings)]
+    if missing:
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise InputError(
+            f"{missing[0]}{more}: this stage ran or read it, and would not run again if it "
+            f"changed; expected it in {listing}. Import it by its full name, name it as data in a "
+            "module of its folder, or give it in params.yaml"
+        )
 
 
-def _filled_in(arguments: dict[str, object], match: re.Match[str]) -> str:
-    """Return the argument of the stage that `${item.NAME}` or, of the only one, `${key}` names."""
-    return str(arguments.get(match[1], next(iter(arguments.values()), "")))
-
-
-def _setting(params: Any, key: str) -> Any:
-    for part in key.split("."):
-        params = params.get(part) if isinstance(params, dict) else None
-    return params
+def _given(file: str, stage: str, settings: Path) -> bool:
+    """Return whether a file is, or is below, a dependency of a stage or one of its settings."""
+    declared = read_yaml("dvc.yaml")["stages"][stage.partition("@")[0]]
+    values = list(declared.get("do", declared).get("deps", ()))
+    if settings.is_file():
+        values += noted_settings(settings).values()
+    return any(each in (file, *map(str, Path(file).parents)) for each in map(str, values))
 
 
 def limit_threads(settings: Section) -> None:

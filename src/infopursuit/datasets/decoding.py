@@ -27,19 +27,22 @@ import io
 import logging
 import re
 import struct
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from PIL import Image, ImageCms, ImageOps, UnidentifiedImageError
-from torch import Tensor
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_bytes
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +52,7 @@ T = TypeVar("T")
 Encoded: TypeAlias = bytes | Path | Callable[[], Image.Image] | None
 # What a person may call a picture.
 Picture: TypeAlias = (
-    str | Path | bytes | bytearray | memoryview | io.IOBase | Image.Image | np.ndarray | Tensor
+    "str | Path | bytes | bytearray | memoryview | io.IOBase | Image.Image | np.ndarray | Tensor"
 )
 
 # What Pillow raises for damaged files of the many formats.
@@ -96,7 +99,7 @@ def to_rgb(picture: Any) -> Image.Image:
     try:
         if isinstance(picture, Image.Image):
             return _rgb(picture)
-        if isinstance(picture, np.ndarray | Tensor):
+        if isinstance(picture, np.ndarray) or is_tensor(picture):
             return _rgb(_image_of(picture))
         if callable(picture):
             opened: Any = picture()
@@ -199,7 +202,7 @@ def picture_list(pictures: Any) -> list[Any]:
         raise InputError(f"pictures: expected a list of pictures, found {what}; write [picture]")
     if isinstance(pictures, Image.Image):
         return [pictures]
-    if isinstance(pictures, np.ndarray | Tensor) and pictures.ndim in (2, 3):
+    if (isinstance(pictures, np.ndarray) or is_tensor(pictures)) and pictures.ndim in (2, 3):
         return [pictures]
     if not isinstance(pictures, Iterable) or hasattr(pictures, "read"):
         what = type(pictures).__name__
@@ -336,8 +339,13 @@ def _by_profile(image: Image.Image) -> Image.Image:
     return converted
 
 
+def is_tensor(value: object) -> TypeGuard[Tensor]:
+    """Whether a value is one of torch, which takes seconds to import: who has one has loaded it."""
+    return "torch" in sys.modules and isinstance(value, sys.modules["torch"].Tensor)
+
+
 def _image_of(array: np.ndarray | Tensor) -> Image.Image:
-    if isinstance(array, Tensor):
+    if is_tensor(array):
         tensor = array.detach().cpu()
         shape = tuple(tensor.shape)
         values = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
@@ -352,7 +360,9 @@ def _image_of(array: np.ndarray | Tensor) -> Image.Image:
         raise UnreadableError(f"an array of shape {shape}; expected {expected}")
     if values.ndim == 3 and channels == 1:
         values = values[:, :, 0]
-    return Image.fromarray(np.ascontiguousarray(_bytes_of(values)))
+    return Image.fromarray(
+        np.ascontiguousarray(_bytes_of(values))  # pyright: ignore[reportArgumentType]
+    )
 
 
 def _bytes_of(values: np.ndarray) -> np.ndarray:

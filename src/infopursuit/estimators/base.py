@@ -388,9 +388,7 @@ class PursuitClassifier:
         Raises:
             InputError: the hub cannot be reached, or refuses the model.
         """
-        from infopursuit.estimators.hub import push
-
-        return push(self.as_saved(), repository, **options)
+        return renderer("push")(self.as_saved(), repository, **options)
 
     def as_saved(self) -> SavedModel:
         """Return what is saved of a fitted model."""
@@ -562,9 +560,7 @@ def load_fitted(
                 f"{folder}: no such folder; expected one with {persistence.DESCRIPTION}, or "
                 "user/name on the Hugging Face hub"
             )
-        from infopursuit.estimators.hub import fetched
-
-        folder = fetched(name)
+        folder = renderer("fetched")(name)
     saved = persistence.load(folder, choose_device(device) if isinstance(device, str) else device)
     if estimators is None:
         model = PursuitClassifier()

@@ -54,9 +54,9 @@ class BenchmarkSettings(Section):
     """
 
     datasets: list[str]
-    peers: list[str]
-    seeds: list[Seed] = Field(min_length=1)
-    network_seeds: list[Seed] = Field(min_length=1)
+    peers: list[str] = Field(["probe", "ours"])
+    seeds: list[Seed] = Field([0], min_length=1)
+    network_seeds: list[Seed] = Field([0], min_length=1)
 
     @field_validator("peers")
     @classmethod

@@ -96,7 +96,7 @@ def check(params_file: str | Path = "params.yaml", ask_server: bool = True) -> i
             logger.info("language_model: %s answered: %r", model.base_url, answer)
     for name, path in queries.corpora.items():
         if _given(path) or (record is not None and has_captions(path)):
-            made = f"queries/{name}.parquet"
+            made = f"queries/corpora/{name}"
             key = f"queries.corpora.{name}"
             look(key, _corpus, path, queries.max_captions, record, made=made)
     for name, path in queries.dictionaries.items():
@@ -121,7 +121,7 @@ def check(params_file: str | Path = "params.yaml", ask_server: bool = True) -> i
             ("knowledge", partial(_knowledge, record), ""),
             ("question_reference", knowledge_of_classes, ""),
             ("answer_reference", knowledge_of_classes, ""),
-            ("images", partial(_images, params.clip), f"images/{name}.parquet"),
+            ("images", partial(_images, params.clip), f"datasets/{name}/images.parquet"),
         ):
             path = getattr(dataset, key)
             if _given(path):

@@ -1,9 +1,10 @@
-"""Entries of dvc.lock that no stage has any more: of data sets, methods and seeds that are gone.
+"""What no stage has any more: entries of dvc.lock and outputs of data sets and runs that are gone.
 
     infopursuit prune
 
-DVC keeps them for ever, and reads and writes all of the file after each stage. The run cache is not
-touched: a setting that comes back is taken from it.
+DVC keeps the entries for ever, and reads and writes all of the file after each stage; and it leaves
+outputs where they are when another commit is checked out. The run cache is not touched: a setting
+that comes back is taken from it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from ruamel.yaml import YAML
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import atomic_write
 from infopursuit.core.settings import read_yaml
+from infopursuit.pipeline.leftovers import move_leftovers, read_outputs
 
 logger = logging.getLogger("infopursuit")
 
 
 def prune(project: str | Path = ".") -> int:
     """Remove the entries that no stage has from the lock of each dvc.yaml; return how many.
+
+    What lies in the way of stages that read a whole folder is moved.
 
     Raises:
         InputError: the folder is no DVC project, or one of its files cannot be read.
@@ -52,4 +56,5 @@ def prune(project: str | Path = ".") -> int:
                 yaml.dump(content, partial)
         removed += len(dead)
         logger.info("%s: %d entries removed, %d kept", lock.name, len(dead), len(wanted))
+    move_leftovers(read_outputs(project), Path(project))
     return removed

@@ -29,11 +29,21 @@ class RunSettings(Section):
 
 
 class EvaluateSettings(Section):
-    """What is measured on the test split, in one pass."""
+    """What is measured on the test split, in one pass.
 
-    max_probability: list[Share] = Field(min_length=1)
-    entropy_nats: list[Annotated[float, Field(ge=0)]] = Field(min_length=1)
-    stability_steps: list[Positive] = Field(min_length=1)
+    Attributes:
+        max_probability: stop once the largest posterior probability reaches one of these.
+        entropy_nats: stop once the entropy of the posterior is at most one of these.
+        stability_steps: stop once the predicted class has not changed for so many queries.
+        calibration_bins: bins of the expected calibration error.
+        bootstrap_resamples: resamples of the test images for confidence intervals.
+    """
+
+    max_probability: list[Share] = Field([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.99], min_length=1)
+    entropy_nats: list[Annotated[float, Field(ge=0)]] = Field(
+        [1.5, 1.0, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05], min_length=1
+    )
+    stability_steps: list[Positive] = Field([2, 3, 4, 6, 8, 12], min_length=1)
     calibration_bins: Annotated[int, Field(ge=2)]
     bootstrap_resamples: Annotated[int, Field(ge=100)]
 

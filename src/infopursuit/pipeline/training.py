@@ -90,7 +90,7 @@ def read_known(
     settings, files = {}, {}
     if isinstance(how, VariationalSettings):
         return Known()
-    if getattr(how, "knowledge", False):
+    if how.knowledge:
         table = read_knowledge(paths.knowledge(dataset))
         values = table.for_classes_and_texts(class_names, texts)
         settings["knowledge"] = values

@@ -86,20 +86,21 @@ class Kinds:
         return word
 
 
-BAYES, NETWORKS = "infopursuit.pursuit.naive_bayes", "infopursuit.pursuit.vip.networks"
-GAUSSIAN = "infopursuit.pursuit.gaussian"
-RULES = Kinds("rule", levels=f"{GAUSSIAN}.levels")
+# By their full names, so that what loads a model depends on them.
+NETWORKS, GAUSSIAN = "infopursuit.pursuit.vip.networks", "infopursuit.pursuit.gaussian.model"
+BAYES = "infopursuit.pursuit.naive_bayes.model"
+RULES = Kinds("rule", levels="infopursuit.pursuit.gaussian.levels")
 QUERIERS = Kinds(
     "querier",
-    information_gain=f"{BAYES}.model",
-    gaussian=f"{GAUSSIAN}.model",
+    information_gain=BAYES,
+    gaussian=GAUSSIAN,
     networks=NETWORKS,
 )
 CLASSIFIERS = Kinds(
     "classifier",
-    gaussian=f"{GAUSSIAN}.model",
-    naive_bayes=f"{BAYES}.model",
-    subclasses=f"{BAYES}.subclass_model",
+    gaussian=GAUSSIAN,
+    naive_bayes=BAYES,
+    subclasses="infopursuit.pursuit.naive_bayes.subclass_model",
     networks=NETWORKS,
 )
 

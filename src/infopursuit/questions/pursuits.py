@@ -73,9 +73,11 @@ class PursuitMethod(ABC):
 
     Attributes:
         kind: the word by which settings name it.
+        knowledge: whether it is fitted with the knowledge table.
     """
 
     kind: ClassVar[str]
+    knowledge = False  # no annotation: it is a field of those that have it as a setting
 
     def __init_subclass__(cls, **more: Any) -> None:
         super().__init_subclass__(**more)

@@ -25,5 +25,5 @@ __all__ = ["nearest", "visual_vocabulary"]
 
 def __getattr__(name: str) -> Any:
     if name == "nearest":
-        return import_module("infopursuit.texts.near_texts").nearest
+        return import_module(f"{__name__}.near_texts").nearest
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

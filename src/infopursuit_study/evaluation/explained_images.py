@@ -70,12 +70,15 @@ def explanations(
     test: LabelledImages,
     predicted: np.ndarray,
     explain: ExplainSettings,
+    named: Sequence[str],
     path: Path,
 ) -> list[ExplainedImage]:
-    """Explain images that are spread over the classes, and those that params.yaml names."""
+    """Explain images that are spread over the classes, and those that params.yaml names.
+
+    The file of images has those that a sample in `test` lacks.
+    """
     spread = spread_rows(test.labels.numpy(), predicted, explain.images)
     ids = [test.ids[row] for row in spread]
-    named = explain.ids.get(path.stem, [])
     ids = list(dict.fromkeys([*ids, *named]))
     # Of a large split `test` is a sample, which may lack an image that is named.
     images = test if set(named) <= set(test.ids) else load_images(path, "test", 1, always=ids)

@@ -16,6 +16,10 @@ from infopursuit.core.tables import PREDICTIONS, read_table, write_table
 
 # The class predicted of each test image when its questions stop: id, label, predicted.
 AT_STOP = "at_stop.csv"
+# Of the folder of a run: what is measured, the truth of its answers and questions, and, where it is
+# known what is in the pictures, figures of that, and each query.
+METRICS, MEANING, TRUTH = "metrics.json", "meaning.json", "truth.json"
+TRUTH_OF_QUERIES = "truth.csv"
 
 
 def write_json(path: str | Path, metrics: Mapping[str, Any]) -> None:

@@ -21,7 +21,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.numbers import table
 from infopursuit.datasets.labelled_images import LabelledImages, load_images
 from infopursuit.estimators.base import load_fitted
-from infopursuit.pipeline import paths
+from infopursuit.pipeline import paths, run_paths
 from infopursuit.pursuit.answers.rules import NOT_SURE, WORDS
 from infopursuit.pursuit.pursuit import Pursuit
 from menagerie.pictures import TABLE
@@ -77,7 +77,7 @@ def main(runs: Sequence[str]) -> None:
     rows: list[list[object]] = []
     for run in runs:
         dataset = run.split("-")[0]
-        pursuit = load_fitted(paths.model(run), device="cpu").pursuit_
+        pursuit = load_fitted(run_paths.model(run), device="cpu").pursuit_
         test = load_images(paths.images(dataset), "test")
         own, right, known = in_words(pursuit, test)
         answers, of = pursuit.answers(test.embeddings), f"of {known} questions"

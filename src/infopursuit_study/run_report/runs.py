@@ -21,10 +21,13 @@ from infopursuit.estimators.persistence import DESCRIPTION
 from infopursuit.estimators.provenance import images_held_out, words_run_out
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit_study.evaluation.explained_images import ExplainedImage, read_explanations
+from infopursuit_study.evaluation.files import MEANING, METRICS, TRUTH
 from infopursuit_study.evaluation.run_metrics import StoppingPoint
 from infopursuit_study.run_report.methods import WORDS, has_updates
 
 MEANING_FIGURES = WORDS["figures"]
+# The log of its training, in the folder of a model.
+TRAINING = "training.csv"
 
 
 @dataclass(frozen=True)
@@ -105,13 +108,12 @@ def read_dataset(
 
 
 def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
-    """Read what the stages wrote about a run; with `truth` also what the stage truth wrote."""
+    """Read what the stages wrote about a run; with `truth` also of what is in pictures."""
     evaluation = artifacts / "evaluation" / str(name)
-    explanations = artifacts / "explanations" / str(name)
-    meaning, description = artifacts / "meaning" / f"{name}.json", artifacts / "models" / str(name)
-    of_metrics = evaluation.with_name(f"{name}.json")
-    of_truth = evaluation.with_name(f"{name}.truth.json")
-    of_training = artifacts / "training" / f"{name}.csv"
+    explanations = artifacts / "explanations" / name.dataset / str(name)
+    description = artifacts / "models" / str(name)
+    of_metrics, meaning, of_truth = (evaluation / each for each in (METRICS, MEANING, TRUTH))
+    of_training = description / TRAINING
     saved = _read_json(description / DESCRIPTION)
     trained, metrics = saved["provenance"], _read_json(of_metrics)
     log = [of_training] if has_updates(trained["settings"]) else []
@@ -155,12 +157,16 @@ def read_run(artifacts: Path, name: RunName, truth: bool = False) -> Run:
     )
 
 
-def write_curves(folder: Path, datasets: Sequence[DatasetResults]) -> None:
-    """Replace a folder of the budget curves of all runs, which `dvc plots diff` overlays."""
+def write_curves(
+    folder: Path, datasets: Sequence[DatasetResults], of: str, columns: tuple[str, str]
+) -> None:
+    """Replace a folder of two columns of `curve` or `training` of runs, for `dvc plots diff`."""
     with atomic_folder(folder) as partial:
         for run in (run for results in datasets for run in results.runs):
-            rows = zip(map(int, run.curve["t"]), run.curve["accuracy"], strict=True)
-            write_csv(partial / f"{run.name}.csv", ("t", "accuracy"), rows)
+            values: Mapping[str, list[Any]] = getattr(run, of)
+            if values:
+                rows = zip(map(int, values[columns[0]]), values[columns[1]], strict=True)
+                write_csv(partial / f"{run.name}.csv", columns, rows)
 
 
 def _meaning_figures(measured: dict[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,17 +54,13 @@ def write_metrics(path: Path, datasets: Sequence[DatasetResults]) -> None:
 
 
 def headline_metrics(run: Run) -> dict[str, Any]:
-    """Collect what a person wants to know of a run, in [0, 1] but for `questions`.
+    """Collect what a person compares runs by; two shares, so that `dvc exp show` has room.
 
-    `accuracy` is after all questions of the budget, `at_stop` when questions stop, after
-    `questions` on average. Of the yes, `true_yes` are true; of the yes to the first ten questions,
+    `at_stop` is the accuracy when questions stop; of the yes to the first ten questions,
     `supported_yes` fit the class predicted. What is not known is left out.
     """
     metrics = {
-        "accuracy": run.metrics["accuracy_at_T"],
         "at_stop": run.metrics["accuracy_at_stop"],
-        "questions": run.metrics["mean_length_at_stop"],
-        "true_yes": run.meaning["true_yes"],
         "supported_yes": run.meaning["supported"],
     }
     return {name: value for name, value in metrics.items() if value is not None}

@@ -81,8 +81,8 @@ def test_the_universe_has_the_same_bytes_with_either_engine(
         set_params(Path(), **compute)
         write_universe(texts, ["hence", "idea"])
         assert stage("embed_universe")(load_params()) == (64, 62)
-    for name in ("embeddings", "control_embeddings"):
-        file = Path("artifacts/universe") / f"{name}.parquet"
+    for name in ("universe", "control"):
+        file = Path("artifacts/embeddings") / f"{name}.parquet"
         assert file.read_bytes() == (tmp_path / "local" / file).read_bytes(), name
     assert not any((tmp_path / "ray" / ".scratch" / "embed").iterdir())
 

@@ -15,9 +15,9 @@ from infopursuit.texts.knowledge_tables import write_knowledge
 from tests.stage_scripts import ROOT
 
 WIDTH = 8
-UNIVERSE = "artifacts/universe/embeddings.parquet"
-CONTROL = "artifacts/universe/control_embeddings.parquet"
-IMAGES = "artifacts/images/menagerie.parquet"
+UNIVERSE = "artifacts/embeddings/universe.parquet"
+CONTROL = "artifacts/embeddings/control.parquet"
+IMAGES = "artifacts/datasets/menagerie/images.parquet"
 CLASSES = [f"class {label}" for label in range(4)]
 SOURCES = {
     **dict.fromkeys((5, 6), "dictionary/menagerie,corpus/a"),
@@ -77,7 +77,7 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         texts = [f"{prefix} {row}" for row in range(6)]
         write_text_list(f"artifacts/initial/menagerie-{init}-0.txt", texts)
     known = KnowledgeTable(tuple(CLASSES), ("concept 0",), np.eye(4, 1, dtype=np.float32))
-    write_knowledge("artifacts/knowledge/menagerie.parquet", known)
+    write_knowledge("artifacts/datasets/menagerie/knowledge.parquet", known)
     raw = load_params(ROOT / "params.yaml").model_dump()
     raw["datasets"]["menagerie"] |= {"k": 6, "knowledge": "known.csv"}
     raw["compute"] |= {"device": "cpu"}

@@ -34,26 +34,26 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Params:
         "class_name": [NAMES[label] for _, images in parts for label in images.labels.tolist()],
         "embedding": np.concatenate([images.embeddings.numpy() for _, images in parts]),
     }
-    write_table("artifacts/images/menagerie.parquet", EMBEDDED_IMAGES, columns)
+    write_table("artifacts/datasets/menagerie/images.parquet", EMBEDDED_IMAGES, columns)
     assert task.class_embeddings is not None
     assert task.knowledge is not None
     names = {"label": list(range(4)), "class_name": list(NAMES)}
     write_table(
-        "artifacts/images/menagerie.classes.parquet",
+        "artifacts/datasets/menagerie/images.classes.parquet",
         EMBEDDED_CLASSES,
         {**names, "embedding": task.class_embeddings},
     )
     for name, texts, rows in (
-        ("embeddings", task.texts, task.embeddings),
-        ("control_embeddings", (), np.zeros((0, 24))),
+        ("universe", task.texts, task.embeddings),
+        ("control", (), np.zeros((0, 24))),
     ):
         columns = {"text": list(texts), "source": ["menagerie"] * len(texts), "embedding": rows}
-        write_table(f"artifacts/universe/{name}.parquet", EMBEDDED_TEXTS, columns)
-    write_knowledge("artifacts/knowledge/menagerie.parquet", task.knowledge)
+        write_table(f"artifacts/embeddings/{name}.parquet", EMBEDDED_TEXTS, columns)
+    write_knowledge("artifacts/datasets/menagerie/knowledge.parquet", task.knowledge)
     values = np.zeros((len(NAMES), len(task.texts)), np.float32)
     values[:2, 0] = 1, 0.5
     reference = KnowledgeTable(tuple(NAMES), tuple(task.texts), values)
-    write_knowledge("artifacts/reference_labels/menagerie.question.parquet", reference)
+    write_knowledge("artifacts/reference_labels/menagerie/question.parquet", reference)
     settings = load_params(ROOT / "params.yaml")
     compared = {"datasets": ["menagerie"], "peers": PEERS, "seeds": [0, 1]}
     return edited(settings, "benchmark", **compared)
@@ -64,7 +64,7 @@ def test_peers_are_measured_and_put_side_by_side(params: Params) -> None:
         stage("compare")(params, "menagerie")
     assert stage("peers")(params, "menagerie") == RowCounts(240, 6)
     assert stage("compare")(params, "menagerie") == RowCounts(3, 15)
-    told = Path("artifacts/benchmark/menagerie.md").read_text()
+    told = Path("artifacts/benchmark/menagerie/tables.md").read_text()
     assert "| **ours** |" in told
     metrics = json.loads(Path("artifacts/peers/menagerie/ours.json").read_text())
     assert set(metrics["seeds"]) == {"0", "1"}

@@ -14,7 +14,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.stage import RowCounts
 from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline.params import Params
-from infopursuit_study.evaluation.files import read_predictions
+from infopursuit_study.evaluation.files import MEANING, METRICS, read_predictions
 from infopursuit_study.meaning.measures import claims_of_images
 from tests.planted import (
     IMAGES_OF,
@@ -25,7 +25,7 @@ from tests.planted import (
 from tests.planted import params as params
 from tests.stage_scripts import stage
 
-EVALUATION, MEANING = (Path(f"artifacts/{kind}/{RUN}") for kind in ("evaluation", "meaning"))
+EVALUATION = Path(f"artifacts/evaluation/{RUN}")
 
 
 def read_json(path: Path | str) -> dict:
@@ -39,7 +39,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
     assert stage("evaluate")(params, *KEY) == RowCounts(30, 30)
-    metrics = read_json(f"{EVALUATION}.json")
+    metrics = read_json(EVALUATION / METRICS)
     predictions = read_predictions(EVALUATION / "predictions.parquet")
     accuracies = predictions.correct.mean(axis=0)
     curve = read_csv(EVALUATION / "curve.csv")
@@ -61,13 +61,13 @@ def test_evaluate_writes_one_consistent_set_of_numbers(params: Params) -> None:
 
 def test_evaluate_measures_by_what_people_say_of_test_images(params: Params) -> None:
     stage("evaluate")(params, *KEY)
-    assert read_json(f"{MEANING}.json")["people"] is None
+    assert read_json(EVALUATION / MEANING)["people"] is None
     lines = ["image,text,answer,by"]
     lines += [f"image/{row},Text 1,{('no', 'yes')[row // 2 % 2]},anna" for row in range(0, 60, 2)]
     Path("said.csv").write_text("\n".join([*lines, "image/0,Text 1,yes,bert", ""]))
     params = with_files(params, annotations="said.csv")
     stage("evaluate")(params, *KEY)
-    people = read_json(f"{MEANING}.json")["people"]
+    people = read_json(EVALUATION / MEANING)["people"]
     assert (people["pairs"], people["same"]) == (1, 0)
     (of_text,) = people["questions"].values()
     assert of_text["images"] == 29, "of one image they disagree"

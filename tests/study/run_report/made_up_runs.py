@@ -20,7 +20,12 @@ from infopursuit.pursuit.explanation import Explanation, Step, rounded
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
 from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
-from infopursuit_study.evaluation.files import write_json, write_predictions
+from infopursuit_study.evaluation.files import (
+    METRICS,
+    TRUTH,
+    write_json,
+    write_predictions,
+)
 from infopursuit_study.evaluation.measurement import summarize
 from infopursuit_study.evaluation.run_metrics import (
     BudgetCurve,
@@ -30,7 +35,7 @@ from infopursuit_study.evaluation.run_metrics import (
     sweep,
 )
 from infopursuit_study.run_report.methods import stands_alone
-from infopursuit_study.run_report.runs import DatasetResults, read_dataset
+from infopursuit_study.run_report.runs import TRAINING, DatasetResults, read_dataset
 
 CLASSES = (
     "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
@@ -169,12 +174,11 @@ def make_run(
         "predictions_changed_by_unasked": 0.0871 * depends,
         "answers_flipped_by_deletion": 0.00271 * depends,
     }
-    write_json(artifacts / "evaluation" / f"{key}.json", metrics)
+    write_json(folder / METRICS, metrics)
     if truth:
         told = {"phrases_share_true": 0.61, **(known or {})}
-        write_json(artifacts / "evaluation" / f"{key}.truth.json", told)
-
-    write_json(artifacts / "meaning" / f"{key}.json", meaning)
+        write_json(folder / TRUTH, told)
+    write_json(folder / "meaning.json", meaning)
 
     if settings["method"] == "variational":
         updates = list(range(50, 1001, 50))
@@ -182,7 +186,7 @@ def make_run(
         phases = ["random" if update <= 500 else "biased" for update in updates]
         rows = zip(phases, updates, areas, strict=True)
         write_csv(
-            artifacts / "training" / f"{key}.csv",
+            artifacts / "models" / str(key) / TRAINING,
             ("phase", "updates", "loss", "validation_auc", "distinct_queries"),
             [(phase, update, 2 - area, area, k) for phase, update, area in rows],
         )
@@ -206,7 +210,7 @@ def make_run(
         made_up_explanation(found, row, evolution["final"], ids[row], CLASSES[labels[row]])
         for row in range(2)
     ]
-    folder = artifacts / "explanations" / str(key)
+    folder = artifacts / "explanations" / key.dataset / str(key)
     folder.mkdir(parents=True)
     for number, explanation in enumerate(told):
         # The report takes a figure as it is, so that a small picture stands in for it.
@@ -223,7 +227,7 @@ def write_model(folder: Path, provenance: dict) -> None:
         "classes": {"values": list(CLASSES), "type": "<U16"},
         "provenance": provenance,
     }
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
 
 

@@ -34,7 +34,7 @@ def trained(params: Params) -> Params:
         selected={"validation_auc": 0.5},
         sources={"text 0": "dictionary/menagerie,corpus/coco", "text 1": "corpus/coco"},
     )
-    truth = Path(f"artifacts/evaluation/{RUN}.truth.csv")
+    truth = Path(f"artifacts/evaluation/{RUN}/truth.csv")
     truth.parent.mkdir(parents=True, exist_ok=True)
     rows = [
         ("dictionary", "text 0", 0.75, 0.5),
@@ -43,7 +43,7 @@ def trained(params: Params) -> Params:
     ]
     with truth.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("of", "query", "agreement", "answered"), *rows])
-    return edited(params, "run", inits=["llm"], methods=["gaussian"], seeds=[0])
+    return edited(params, "run", inits=["llm"], seeds=[0], truth=["menagerie"])
 
 
 def provenance(name: str, **known: object) -> None:

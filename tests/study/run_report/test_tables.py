@@ -6,7 +6,7 @@ import pytest
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.run_name import RunName
-from infopursuit_study.evaluation.files import write_json
+from infopursuit_study.evaluation.files import METRICS, TRUTH, write_json
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report.groups import measured_groups
 from infopursuit_study.run_report.meaning_tables import (
@@ -97,11 +97,11 @@ def test_the_table_of_meaning_has_every_run_and_chance(tmp_path) -> None:
 def test_missing_files_and_two_stopping_rules_are_reported(tmp_path) -> None:
     name = RunName("pets", "llm", "fixed", 0)
     results = read(tmp_path, ("fixed",), truth=True)
-    path = tmp_path / "evaluation" / f"{name}.json"
+    path = tmp_path / "evaluation" / str(name) / METRICS
     write_json(path, {**results.runs[0].metrics, "stop_probability": 0.9})
     with pytest.raises(InputError, match=r"expected one stopping rule: `dvc repro` makes both"):
         read_run(tmp_path, name)
-    for missing in (path, path.with_suffix(".truth.json")):
+    for missing in (path, path.with_name(TRUTH)):
         content = missing.read_bytes()
         missing.unlink()
         with pytest.raises(InputError, match=rf"{missing.name}: no such file; `dvc repro` makes"):

@@ -13,8 +13,16 @@ INITS: tuple[str, ...] = get_args(Init)
 
 
 class InitializeSettings(Section):
-    """The size of dictionaries that are chosen, and how far the search for medoids goes."""
+    """The size of dictionaries that are chosen, and how far the search for medoids goes.
+
+    Attributes:
+        k: the size; None for that of the data set.
+        medoids_distances: distances that the search may compute for each text of a universe of
+            over 2000.
+        medoids_reach: how many nearest medoids each text remembers when swaps are scored. Larger is
+            slower and more exact; k or more is exact (for a GPU).
+    """
 
     k: Annotated[int, Field(ge=2)] | None
-    medoids_distances: Positive
-    medoids_reach: Annotated[int, Field(ge=2)]
+    medoids_distances: Positive = 5000
+    medoids_reach: Annotated[int, Field(ge=2)] = 8

@@ -1,6 +1,6 @@
 """Unpack the pictures of the embedded world, as they were drawn.
 
-python stages/menagerie/unpack.py
+python stages/unpack.py --world menagerie
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ class Settings(Section):
     """Nothing: the world is frozen."""
 
 
-def main(settings: Settings) -> RowCounts:
+def main(settings: Settings, world: str) -> RowCounts:
     columns = unpacked()
-    write_table(ARTIFACTS / "menagerie/images.parquet", IMAGES, columns)
+    write_table(ARTIFACTS / world / "images.parquet", IMAGES, columns)
     return RowCounts(read=len(columns["id"]), written=len(columns["id"]))
 
 
