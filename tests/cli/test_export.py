@@ -168,7 +168,7 @@ def test_a_mistake_is_reported_in_one_line(run: Callable, colors: Path, home: Pa
     for write, word in [
         (lambda: "none", "none"),
         (lambda: folder("photos", "pink/0.png"), "pink"),
-        (lambda: folder("split", "train/red/0.png"), "test"),
+        (lambda: folder("split", "test/red/0.png"), "train"),
         (lambda: table(id=["a"]), "embedding"),
         (lambda: table(embedding=[["a"]]), "floats"),
         (lambda: table(image=[b"x"], split=["junk"]), "junk"),

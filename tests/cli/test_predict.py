@@ -21,8 +21,8 @@ def test_a_row_for_each_image(run: Callable, colors: Path, monkeypatch, tmp_path
     rows = list(csv.DictReader(io.StringIO(out)))
     assert (status, len(rows)) == (1, 12)
     assert (
-        log == f"not read: {heic}: HEIC, which is not read here; expected JPEG or PNG: export "
-        "the photo as one of these"
+        log == f"not read: {heic}: HEIC, which pip install 'infopursuit[heic]' reads; or "
+        "export the photo as JPEG or PNG"
     )
     explained = infopursuit.load("model").explain([Path(row["image"]) for row in rows])
     for row, each in zip(rows, explained, strict=True):

@@ -343,3 +343,38 @@ def test_embeddings_are_taken_in_each_file_that_fit_takes(
         status, _, log = run(command, "--model", "model", file)
         assert status == 1
         assert message in log
+
+
+NUMBERS = {
+    "thousands": (lambda row: f"{1000 * row + 500:,}", "'1,500' is read as 1500"),
+    "percent": (lambda row: f"{row}.5%", "'1.5%' is read as 1.5"),
+    "money": (lambda row: f"CHF {row}.50", "'CHF 1.50' is read as 1.5"),
+    "a gap": (lambda row: "n.d." if row == 3 else row, "'n.d.' is a gap (1 cell)"),
+    "a limit": (lambda row: ">55" if row > 55 else row, "4 of 59 cells are no numbers"),
+    "a code": (lambda row: f"{row % 3}" if row % 4 else "3+", "all are categories"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.filterwarnings("default")
+def test_a_decision_about_a_column_is_told(run: Callable, name: str) -> None:
+    write, told = NUMBERS[name]
+    rows = [f'"{write(row)}",{row % 7},{"low" if row < 30 else "high"}' for row in range(1, 60)]
+    Path("t.csv").write_text("\n".join(["dose,week,kind", *rows]) + "\n")
+    status, _, log = run("fit", "t.csv", "--label", "kind", "--out", "m")
+    lines = [line for line in log.splitlines() if "'dose'" in line]
+    assert status == 0 and "classes: high, low" in log
+    assert len(lines) == 1 and told in lines[0], log
+    columns = infopursuit.load("m").columns_
+    of_numbers = columns is None or columns.categories[0] is None
+    assert of_numbers == (name != "a code")
+    assert run("predict", "--model", "m", "t.csv")[0] == 0
+
+
+@pytest.mark.filterwarnings("default")
+def test_labels_that_differ_in_case_alone_are_told(run: Callable) -> None:
+    labels = ["yes", "Yes ", "no", "NO"]
+    rows = [f"{row},{row % 5},{labels[row % 4]}" for row in range(60)]
+    Path("t.csv").write_text("\n".join(["size,week,kind", *rows]) + "\n")
+    log = run("fit", "t.csv", "--label", "kind", "--out", "m")[2]
+    assert log.count("differ in case or blanks alone") == 2

@@ -23,7 +23,7 @@ from safetensors.torch import load_file, save_file
 from torchvision.transforms import Compose
 
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.clip.text_tower import TextTower, tokens_of
+from infopursuit.clip.text_tower import TextTower, refuse_long, tokens_of
 from infopursuit.clip.towers import (
     MOST_LONG,
     OpenClip,
@@ -67,7 +67,7 @@ def test_the_clip_of_a_model_is_loaded_once_and_is_the_one_it_was_fitted_with(
     assert model_clip(source, None, "cpu") is found
     for wrong, message in [
         ((None, clip.name), rf"does not know where its CLIP \({clip.name}\) is"),
-        ((str(tmp_path / "gone"), "other"), r"is not there; pass its path to .*: other"),
+        ((str(tmp_path / "gone"), "other"), r"is not there; expected other: give --clip"),
         ((source, "other"), f"is {clip.name}; the model was fitted with other"),
     ]:
         with pytest.raises(InputError, match=message):
@@ -344,3 +344,10 @@ SPECIAL = ["&lt ;x&amp;lt;", "<start_of_text>", "don't  they'll", "a\x00b", "ﬁ
 def test_tokens_are_those_of_open_clip(texts: list[str]) -> None:
     for clean in ("lower", "whitespace", "canonicalize"):
         assert torch.equal(tokens_of(texts, tokenizer(clean)), tokenizer(clean)(texts))
+
+
+@pytest.mark.parametrize("end", ["red", "not red", "&lt; red"])
+def test_a_text_of_more_tokens_than_are_read_is_refused(end: str) -> None:
+    refuse_long(["very " * 13 + "red", "blue " * 14], tokenizer())
+    with pytest.raises(InputError, match=f"the text .*{end}' has more than the 16 tokens"):
+        refuse_long(["blue", "very " * 30 + end], tokenizer())

@@ -6,9 +6,12 @@ A limit on the size of a file (RLIMIT_FSIZE) stands for a full disk: writes fail
 from __future__ import annotations
 
 import errno
+import os
 import resource
+import stat
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -170,3 +173,40 @@ def test_json_that_python_cannot_read_is_reported(tmp_path: Path, text: str, fau
     path.write_text(f"1\n\n{text}\n")
     with pytest.raises(InputError, match=f"a.json: line 3 is not valid JSON: .*{fault}.*; a form"):
         list(json_lines(path, "expected x", "a form"))
+
+
+def test_what_is_there_is_written_through(tmp_path: Path) -> None:
+    """A link stays a link, a file keeps its mode, a pipe is written to."""
+    (tmp_path / "private").write_text("before")
+    (tmp_path / "private").chmod(0o600)
+    (tmp_path / "link").symlink_to("private")
+    (tmp_path / "new").symlink_to("below/none-yet")
+    os.mkfifo(tmp_path / "pipe")
+    writers = {
+        "text": lambda name: write_text(tmp_path / name, "after"),
+        "files": lambda name: write_files({name: b"after"}, tmp_path),
+    }
+    for write in writers.values():
+        with ThreadPoolExecutor(1) as reader:
+            arrived = reader.submit((tmp_path / "pipe").read_bytes)
+            write("pipe")
+            assert arrived.result(20) == b"after"
+        write("link")
+        write_text(tmp_path / "new", "after")
+        assert (tmp_path / "link").is_symlink() and (tmp_path / "new").is_symlink()
+        assert stat.S_IMODE((tmp_path / "private").stat().st_mode) == 0o600
+        assert {(tmp_path / each).read_text() for each in ("private", "below/none-yet")} == {
+            "after"
+        }
+    (tmp_path / "folder").symlink_to(tmp_path / "below")
+    with atomic_folder(tmp_path / "folder") as partial:
+        (partial / "x").touch()
+    assert (tmp_path / "folder").is_symlink() and (tmp_path / "below" / "x").exists()
+
+
+def test_the_standard_output_takes_a_file(tmp_path: Path) -> None:
+    code = "from infopursuit.core.files import write_text; write_text('/dev/stdout', 'after')"
+    for out in ("file", "file"):
+        with (tmp_path / out).open("ab") as file:
+            subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+    assert (tmp_path / "file").read_text() == "afterafter"

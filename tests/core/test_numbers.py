@@ -1,8 +1,45 @@
 """Numbers as people read them."""
 
+import math
+
 import pytest
 
 from infopursuit.core import numbers
+
+PLAIN = [str(each) for each in range(40)]
+MONEY = ["1.490,02 €", "900,50 €", "12 €"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "values", "told"),
+    [
+        (["2,500", "13,000", "950"], ".", [2500, 13000, 950], "'2,500' is read as 2500"),
+        (["2,500", "1,5"], ".", [2.5, 1.5], "'2,500' is read as 2.5"),
+        (["2,500", "13,000"], ",", [2.5, 13], "'2,500' is read as 2.5"),
+        (["1,5", "2"], ",", [1.5, 2], ""),
+        (["1 234 567", "1'200.5", "-3"], ".", [1234567, 1200.5, -3], "1 234 567"),
+        (MONEY, ".", [1490.02, 900.5, 12], "1490.02"),
+        (["-£7", "USD 3", "4 CHF"], ".", [-7, 3, 4], "is read as -7"),
+        (["12%", "7 %", "90"], ".", [12, 7, 90], "'12%'"),
+        (["12%", "0.5", "1"], ".", [0.12, 0.5, 1], "'12%'"),
+        ([*PLAIN, "?", "–"], ".", [*range(40), None, None], "'?' is a gap (1 cell)"),
+        ([*PLAIN, "<5", ">90"], ".", [*range(40), None, None], "2 of 42 cells are no numbers"),
+        (["1", "2", "3+"], ".", None, "such as '3+': all are categories"),
+        (["a7", "12", "b9"], ".", None, ""),
+        (["2.5e400", "x"], ".", None, ""),
+    ],
+)
+def test_a_column_of_numbers_as_people_write_them(
+    cells: list, decimal: str, values: list | None, told: str
+) -> None:
+    of_text, remark = numbers.number_cells(cells, decimal)
+    assert remark == told if told == "" else told in remark
+    if values is None:
+        assert of_text is None
+    else:
+        assert of_text is not None
+        found = [of_text[cell] for cell in cells]
+        assert [None if math.isnan(each) else each for each in found] == pytest.approx(values)
 
 
 @pytest.mark.parametrize(

@@ -52,13 +52,10 @@ def files(root: Path, *names: str) -> Path:
 def test_a_folder_of_classes_gives_files_and_labels(tmp_path: Path) -> None:
     names = ["zebra/b.jpg", "cat/2.png", "cat/1.png", "cat/more/0.jpg", "cat/.hidden", ".git/x"]
     found = read_image_folder(files(tmp_path, *names))
-    assert [file.relative_to(tmp_path).as_posix() for file in found.pictures] == [
-        "cat/1.png", "cat/2.png", "cat/more/0.jpg", "zebra/b.jpg",
-    ]  # fmt: skip
-    assert found.labels == ["cat", "cat", "cat", "zebra"]
+    assert found.ids == ["cat/1.png", "cat/2.png", "cat/more/0.jpg", "zebra/b.jpg"]
+    assert found.some_pictures() == [tmp_path / each for each in found.ids]
+    assert found.classes == ["cat", "cat", "cat", "zebra"]
     assert found.splits is None
-    with pytest.raises(InputError, match="expected the split 'train', found no splits"):
-        found.split("train")
 
 
 def make_folder(root: Path) -> Path:
@@ -85,7 +82,7 @@ SPLIT_NAMES = [
     ("train/a, train/b, test/a, test/b, notes/a", ["not used"]),
     ("train/a, train/b, train/c, test/a, test/b", ["1 of 3 classes have no test images"]),
     ("train/a, train/b, test/a, test/b, test/d", ["1 of 3 classes have no training images"]),
-    ("train/a, train/A, test/a, test/A", ["differ in case"]),
+    ("seg_train/seg_train/a, seg_train/seg_train/b, seg_test/seg_test/a, seg_test/seg_test/b", []),
 ]
 
 
@@ -98,9 +95,8 @@ def test_splits_may_have_any_common_name(
         files(tmp_path, *(f"{each}/{n}.png" for each in listed for n in "12"))
     )
     assert set(found.splits or ()) == {"train", "test"}
-    assert set(found.split("test").splits or ()) == {"test"}
     classes = {name.rpartition("/")[2] for name in listed} - {"d", "@eaDir"}
-    assert set(found.labels) == classes
+    assert set(found.classes) == classes
     assert len(caplog.messages) == len(told)
     for message, said in zip(sorted(caplog.messages), sorted(told), strict=True):
         assert said in message
@@ -111,6 +107,48 @@ def test_splits_may_have_any_common_name(
             assert rows.column("split").to_pylist().count("test") == list(found.splits or ()).count(
                 "test"
             )
+
+
+LAYOUTS = [
+    ("a/1.png, b/1.png, README.txt, labels.xlsx, LICENSE", ["3 of 5 files are no pictures"]),
+    (
+        "a/1.png, b/1.png, c/notes.txt",
+        ["1 of 3 files", "1 of 3 folders of classes"],
+    ),
+    ("set/a/1.png, set/b/1.png", []),
+    ("set/set/a/1.png, set/set/b/1.png", []),
+    ("train/a/1.png, train/b/1.png", ["nothing to test on"]),
+    ("train/a/1.png, train/b/1.png, test/7.png", ["no folders of classes", "nothing to test on"]),
+    ("train/a/1.png, train/b/1.png, val/x.txt, val/images/7.png", ["no folders", "nothing to"]),
+    ("a/x/1.png, a/y/1.png, b/x/1.png, b/y/1.png", ["no picture lies in a, b themselves"]),
+    ("a/p/1.png, a/q/1.png, b/r/1.png", ["such as p, q, r"]),
+    ("a/images/1.png, b/images/1.png", []),
+]
+
+
+@pytest.mark.parametrize(("names", "told"), LAYOUTS)
+def test_what_is_seen_in_a_folder_is_told(
+    tmp_path: Path, names: str, told: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    found = read_image_folder(files(tmp_path, *names.split(", ")))
+    assert set(found.classes) == {"a", "b"} and found.splits is None
+    assert len(caplog.messages) == len(told), caplog.messages
+    assert all(any(each in message for message in caplog.messages) for each in told)
+
+
+def test_links_to_folders_above_lead_nowhere(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files(tmp_path / "set", "a/1.png", "b/1.png")
+    for link, to in (("a/again", ".."), ("all", "."), ("a/b", "../b"), ("b/a", "../a")):
+        (tmp_path / "set" / link).symlink_to(to)
+    for link in ("a/b", "b/a"):
+        (tmp_path / "set" / link).unlink()
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "back").symlink_to(tmp_path / "set" / "b")
+    (tmp_path / "set" / "b" / "more").symlink_to(tmp_path / "more")
+    assert read_image_folder(tmp_path / "set").ids == ["a/1.png", "b/1.png"]
+    assert sum("a link to a folder above it" in each for each in caplog.messages) == 2
 
 
 NFC, NFD = (unicodedata.normalize(form, "caf\xe9") for form in ("NFC", "NFD"))
@@ -126,7 +164,7 @@ NFC, NFD = (unicodedata.normalize(form, "caf\xe9") for form in ("NFC", "NFD"))
 def test_names_are_one_whatever_the_form_of_their_accents(tmp_path: Path, names: list[str]) -> None:
     folder = files(tmp_path, *names)
     assert read_class_names(folder) == ["b", NFC]
-    assert read_image_folder(folder).class_names == ["b", NFC]
+    assert set(read_image_folder(folder).classes) == {"b", NFC}
     rows = open_folder(folder, [NFD, "b"]).rows
     assert sorted(rows.column("id").to_pylist()) == sorted(names), "files keep their names"
 
@@ -137,9 +175,7 @@ def test_files_that_are_no_pictures_are_counted(
     names = ["a/1.png", "a/notes.txt", "b/1.jpg", "b/x/labels.csv", "b/@eaDir/2.jpg", "b/.~3.jpg"]
     files(tmp_path, *names, "Thumbs.db", "a/desktop.ini", ".DS_Store")
     (tmp_path / "b" / "photo.large").write_bytes(encoded(3))
-    found = read_image_folder(tmp_path)
-    read = [file.relative_to(tmp_path).as_posix() for file in found.pictures]
-    assert read == ["a/1.png", "b/1.jpg", "b/photo.large"]
+    assert read_image_folder(tmp_path).ids == ["a/1.png", "b/1.jpg", "b/photo.large"]
     [told] = caplog.messages
     assert "2 of 5 files" in told
 
@@ -149,8 +185,8 @@ def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
     folder = files(tmp_path, name, "a/1.png", "b/1.png", "b/2.png")
     assert "a/caf\ufffd.png" in open_folder(folder, ["a", "b"]).rows.column("id").to_pylist()
     given = read_image_folder(folder)
-    names = [file.relative_to(folder).as_posix() for file in given.pictures]
-    assert sorted(splits_of(names, given.labels, 0.5)) == ["test", "test", "train", "train"]
+    names = [file.relative_to(folder).as_posix() for file in given.some_pictures()]
+    assert sorted(splits_of(names, given.classes, 0.5)) == ["test", "test", "train", "train"]
 
 
 def test_folders_and_classes_agree_but_for_case_numbers_and_punctuation(tmp_path: Path) -> None:
@@ -386,17 +422,19 @@ PAIRS = [[1.0, 2.0]] * 5
 REFUSED: list[tuple[Callable[[Path], Path], str]] = [
     (table(label=[-1, 1, 9]), "label -1 of row 0"),
     (table(split=["test", "train", "val"]), "split of row 2 is 'val'"),
-    (folder(), "empty"),
+    (folder(), "no picture"),
     (folder("a.jpg", "cat/b.jpg"), "a.jpg"),
-    (folder("cat/.b.jpg"), "cat: "),
+    (folder("cat/.b.jpg"), "CLASS/IMAGE"),
+    (folder("a.zip", "b.zip"), "unpacked"),
+    (folder("1.jpg", "all.csv"), "all.csv"),
+    (folder("b/1.jpg", "a/b/1.jpg", "a/1.jpg"), "each class once"),
     (folder("test/cat/1", "car/2"), "'train'"),
     (folder("train/cat/1", "test/dog/1"), "test on"),
-    (folder("train/cat/1", "train/dog/1"), "'test'"),
     (folder("train/a/1", "Train/b/1", "test/a/1"), "twice"),
     (folder("a/train/1", "a/test/1", "b/1"), "splits"),
     (folder("train/train/a/1", "test/a/1"), "train/train"),
     (folder(*(f"{name}/1" for name in CLASSES), "cat/2"), "'giant panda'"),
-    (csv_file(",2,", ",3,"), "row 4"),
+    (csv_file(",2,", ",3,"), "c.png has the class '3'"),
     (csv_file("cat,train", "cat"), "row 2"),
     (csv_file("a.png", ""), "no path"),
     (csv_file("2,test", "2,train"), "empty"),
@@ -417,9 +455,9 @@ REFUSED: list[tuple[Callable[[Path], Path], str]] = [
     (rows_of([[]] * 6, pa.list_(pa.float32())), "row 0"),
     (arrays(train_labels=np.array([_Trap()])), "plain arrays"),
     (arrays(train_labels=np.array([0, None, 1, 2])), "astype"),
-    (arrays(train_labels=np.array([0, -1, 2, 0])), "label -1"),
+    (arrays(train_labels=np.array([0, -1, 2, 0])), "class None"),
     (arrays(train_labels=np.array([0, 1, 2, 3])), "label 3"),
-    (arrays(train_labels=np.ones(4)), "float64"),
+    (arrays(train_labels=np.full(4, 0.5)), "float"),
     (arrays(train_ids=np.arange(5)), "train_ids"),
     (arrays(test_embeddings=MATRIX[4:, :3]), "width 3"),
     (arrays(train_embeddings=np.ones((4, 4), int)), "int64"),

@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from infopursuit.core.errors import InputError
+from infopursuit.datasets.decoding import to_rgb
 from infopursuit.datasets.image_source import ImageSource
+from infopursuit.datasets.labels import class_labels
 from infopursuit.datasets.open_images import open_image_source
 from infopursuit.datasets.packed_pictures import is_packed, read_packed
 from infopursuit.estimators.pictures import labelled_pictures
@@ -170,3 +172,83 @@ def test_the_pipeline_names_a_class_that_is_not_in_the_list(tmp_path: Path) -> N
     path = hub_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"a\.parquet\[2\] has the class 'zebra'; expected one"):
         open_image_source(path, ["cat", "giant panda", "gnu"])
+
+
+@pytest.mark.parametrize(
+    ("values", "names", "labels"),
+    [
+        ([" a", "a ", "", None], (), ["a", "a", None, None]),
+        ([0, 1, 2, -1], (), [0, 1, 2, None]),
+        (["0", "-1", "2"], (), ["0", None, "2"]),
+        ([-1, 1, 1.0, float("nan")], (), [-1, 1, 1, None]),
+        ([1, -1, "b"], ("a", "b"), ["b", None, "b"]),
+        ([{"id": 3, "name": "cat"}, {"label": 2}], (), ["cat", 2]),
+        ([["a", "b"]], (), "a list"),
+        ([{"x": 1}], (), "a dict"),
+        ([0.5], (), "a float"),
+        ([2], ("a", "b"), "the label 2"),
+    ],
+)
+def test_labels_are_read_by_one_rule(values: list, names: Sequence[str], labels: Any) -> None:
+    if isinstance(labels, str):
+        with pytest.raises(InputError, match=labels):
+            class_labels("file", values, names)
+    else:
+        assert class_labels("file", values, names) == labels
+
+
+def list_of(home: Path, head: str, row: str, suffix: str = ".csv") -> Path:
+    (home / "in").mkdir(parents=True)
+    rows = []
+    for number in range(12):
+        (home / f"in/{number}.png").write_bytes(encoded(number))
+        rows.append(row.format(number, CLASSES[number % 3], "train" if number < 9 else "val"))
+    (home / f"list{suffix}").write_text("\n".join([head, *rows]))
+    return home / f"list{suffix}"
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "label"),
+    [
+        ("path,label,split", "in/{0}.png,{1},{2}", None),
+        ("file_name,dx", "in/{0}.png,{1}", None),
+        ("photo;age;kind", "in/{0}.png;{0};{1}", "kind"),
+    ],
+)
+def test_a_list_of_pictures_is_no_table(
+    tmp_path: Path, head: str, row: str, label: str | None
+) -> None:
+    path = list_of(tmp_path, head, row)
+    assert is_packed(path)
+    train, test = labelled_pictures(path, label=label)
+    assert test is not None and (len(train), len(test)) == (9, 3)
+    assert [each.name for each in train.some_pictures([0])] == [train.ids[0][3:]]
+    of_class = {f"in/{number}.png": CLASSES[number % 3] for number in range(12)}
+    assert of_class == dict(zip(train.ids + test.ids, [*train.classes, *test.classes], strict=True))
+
+
+@pytest.mark.parametrize(
+    "text", ["id,size\n1,2\n", "photo,a,b\nx.png,1,2\n", "a,b\nx.png,1\ny,2\n"]
+)
+def test_a_table_is_no_list_of_pictures(tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    assert not is_packed(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        lambda path: pa.array([path], pa.string()),
+        lambda path: pa.array([{"bytes": None, "path": path}], STRUCT),
+        lambda path: pa.array([encoded(1)], pa.binary_view()),
+    ],
+)
+def test_parquet_may_have_paths_in_its_folder(tmp_path: Path, cell: Callable) -> None:
+    (tmp_path / "a.png").write_bytes(encoded(1))
+    pq.write_table(pa.table({"photo": cell("a.png"), "kind": ["x"]}), tmp_path / "t.parquet")
+    [picture] = read_packed(tmp_path / "t.parquet", "kind").some_pictures()
+    assert to_rgb(picture).tobytes() == to_rgb(encoded(1)).tobytes()
+    if cell("a.png").type == STRUCT:
+        pq.write_table(pa.table({"photo": cell("/etc/passwd")}), tmp_path / "t.parquet")
+        with pytest.raises(InputError, match="is not in it"):
+            read_packed(tmp_path / "t.parquet").some_pictures()

@@ -111,7 +111,7 @@ def test_a_clip_that_has_gone_or_changed_is_reported(
     infopursuit.fit(photos, texts=PHOTO_TEXTS, clip=moved).save(tmp_path / "model")
     moved.rename(tmp_path / "new place")
     file = photos / "blue" / "0.png"
-    with pytest.raises(InputError, match=r"the CLIP of the model is not there; pass its path"):
+    with pytest.raises(InputError, match=r"the CLIP of the model is not there; expected"):
         infopursuit.load(tmp_path / "model").explain([file])
     model = infopursuit.load(tmp_path / "model", clip=tmp_path / "new place")
     assert model.explain([file])[0].predicted_class == "blue"
@@ -188,3 +188,24 @@ def test_each_yes_has_its_place_in_the_picture(photos: Path, tiny_clip: Path) ->
     assert any(each.places for each in shown.images.test)
     with pytest.raises(InputError, match="X are embeddings, which do not say where"):
         model.explain(np.ones((1, 16), dtype=np.float32), where=True)
+
+
+@pytest.mark.parametrize("copied", [1, 2, 6])
+@pytest.mark.filterwarnings("default")
+def test_a_test_image_that_was_fitted_on_measures_nothing(
+    photos: Path, tiny_clip: Path, tmp_path: Path, copied: int
+) -> None:
+    for file in sorted(photos.rglob("*.png")):
+        split = "test" if file.stem in "01" else "train"
+        copied_to(file, tmp_path / split / file.parent.name / file.name)
+    for number, file in enumerate(sorted((tmp_path / "test").rglob("*.png"))[:copied]):
+        copied_to(file, tmp_path / "train" / file.parent.name / f"copy{number}.png")
+    with pytest.warns(UserWarning, match=f"{copied} of 6 test images were fitted on, too"):
+        model = infopursuit.fit(tmp_path, None, PHOTO_TEXTS, clip=tiny_clip)
+    assert model.provenance_.get("test_images", 0) == 6 - copied
+    assert ("test_accuracy" in model.provenance_) == (copied < 6)
+
+
+def copied_to(file: Path, to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_bytes(file.read_bytes())

@@ -28,6 +28,8 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.texts.knowledge import KnowledgeTable
 from tests.estimators.conftest import World
 
+pytestmark = pytest.mark.filterwarnings("ignore:the classes .* differ in case or blanks")
+
 FILES = (DESCRIPTION, WEIGHTS)
 
 

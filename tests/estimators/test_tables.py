@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -22,8 +23,10 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.stopping import StoppingRule
+from tests.estimators.conftest import World
 
 CELLS = Path(__file__).parents[3] / "shared/data/tables"
 
@@ -358,6 +361,7 @@ def test_a_column_is_the_same_after_a_csv_file(
     assert not list(recwarn)
 
 
+@pytest.mark.filterwarnings("ignore:column 'code'. 20 of 60 cells are no numbers")
 def test_a_category_is_found_as_it_is_written_first() -> None:
     """Two categories of one number stay two; a number tells them apart from neither."""
     X = pd.DataFrame({"code": ["1", "01", "x"] * 20})
@@ -457,3 +461,43 @@ def test_before_any_question_a_class_has_its_share(weights: dict | str | None) -
         explained.prior,
     ):
         assert found == pytest.approx([ill, 1 - ill], abs=1e-3)
+
+
+@pytest.mark.parametrize("names", [[1, 0], [2023, 2024], [("a", 1), ("a", 2)]])
+def test_columns_with_names_that_are_no_texts_go_by_them(names: list) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.choice(["ash", "oak"], 80)
+    X = pd.DataFrame({0: (y == "ash") + rng.normal(size=80) / 3, 1: np.where(y == "ash", "x", "z")})
+    X = X.set_axis(pd.Index(names), axis=1)
+    model = InformationPursuitClassifier().fit(X, y)
+    assert model.feature_names_in_.tolist() == [str(name) for name in X.columns]
+    assert model.score(X, y) > 0.9
+    with pytest.raises(ValueError, match="same order"):
+        model.predict(X[X.columns[::-1]])
+
+
+@pytest.mark.parametrize("others", ["float64", "no gradients", "numpy's errors"])
+def test_what_other_code_of_the_process_set_changes_nothing(world: World, others: str) -> None:
+    def results() -> list[np.ndarray]:
+        model = world.fitted(n_queries=6)
+        networks = VariationalInformationPursuit(
+            world.texts, world.embeddings, 6, random_updates=3, biased_updates=3
+        ).fit(world.X, world.y)
+        return [each.predict_proba(world.unseen) for each in (model, networks)]
+
+    usual = results()
+    settings = {
+        "float64": ExitStack(),
+        "no gradients": torch.inference_mode(),
+        "numpy's errors": np.errstate(all="raise"),
+    }
+    try:
+        if others == "float64":
+            torch.set_default_dtype(torch.float64)
+        with settings[others]:
+            assert all(map(np.array_equal, results(), usual))
+        assert torch.get_default_dtype() == (
+            torch.float64 if others == "float64" else torch.float32
+        )
+    finally:
+        torch.set_default_dtype(torch.float32)

@@ -6,6 +6,7 @@ import runpy
 from collections.abc import Iterator
 from dataclasses import replace
 from difflib import unified_diff
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -261,3 +262,15 @@ def test_every_section_that_a_stage_reads_is_one_of_params_yaml(script: Path) ->
     for name, field in kind.model_fields.items():
         assert Params.model_fields[name].annotation == field.annotation, name
     assert read_settings(ROOT / "params.yaml", kind, partly=True)
+
+
+@pytest.mark.parametrize("name", ["own-photos", "paper", "benchmark"])
+def test_other_data_sets_keep_the_comments_of_their_keys(tmp_path: Path, name: str) -> None:
+    path = edited(tmp_path)
+    before = path.read_text(encoding="utf-8")
+    configure(ROOT / f"params/{name}.yaml", path)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    keys = {line.strip().split(":")[0] for line in lines}
+    for comment, line in pairwise(before.splitlines()):
+        if comment.strip().startswith("#") and line.strip().split(":")[0] in keys and ":" in line:
+            assert comment in lines, line

@@ -266,12 +266,11 @@ def _splits(source: Samples, model: PursuitClassifier) -> list[str]:
                 splits[row], trained = TRAINING, trained + 1
     if trained:
         logger.info(
-            "%s: the model was trained on %d of %d %ss; accuracy is that of the %d others",
+            "%s: the model was trained on %d of %d %ss; accuracy is that of the others",
             source.where,
             trained,
             len(rows),
             model.pursuit_.noun,
-            len(rows) - trained,
         )
     return splits
 

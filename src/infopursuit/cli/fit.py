@@ -39,9 +39,15 @@ from infopursuit.texts.text_table import read_texts
 logger = logging.getLogger("infopursuit")
 
 LISTED = 20
+# No table of knowledge, which is the default.
+NONE = Path("none")
+# Classes that the summary of a fit names.
+NAMED = 10
 # Options that say nothing about a table, as argparse calls their values.
 ABOUT_IMAGES = ("texts", "labels", "clip", "classes", "knowledge", "annotations",
                 "llm", "llm_model")  # fmt: skip
+# How a table is one of pictures.
+AS_PICTURES = "a list of pictures has a column of their paths, such as train/0.png"
 # Rows of a table are known again if at least this share of them differ from one another.
 DISTINCT = 0.9
 # The folder, in that of the model, where answers of a language model are kept.
@@ -63,6 +69,8 @@ def fit(chosen: argparse.Namespace) -> int:
         "first_query": chosen.first,
         "random_state": chosen.random_state,
     }
+    if chosen.knowledge == NONE:
+        chosen.knowledge = None
     if chosen.knowledge is not None and chosen.llm is not None:
         raise InputError("--knowledge and --llm: both say what is true; expected one of them")
     if chosen.knowledge is not None:
@@ -137,9 +145,12 @@ def _texts_and_clip(chosen: argparse.Namespace, embedded: bool) -> tuple[Any, Em
 def summary(model: PursuitClassifier) -> list[str]:
     """Return how large a model is, and how good."""
     facts, noun = model.provenance_, model.pursuit_.noun
+    named = list(map(str, model.classes_[:NAMED]))
+    more = f" and {len(model.classes_) - NAMED} more" if len(model.classes_) > NAMED else ""
     lines = [
+        f"classes: {', '.join(named)}{more}",
         f"{counted(facts['images'], noun)}, {counted(len(model.classes_), 'class')}, "
-        f"{counted(len(model.queries_), 'question')}"
+        f"{counted(len(model.queries_), 'question')}",
     ]
     for known in islice(measured(facts), 1):
         on = counted(known.images, f"{known.split} {noun}")
@@ -198,7 +209,7 @@ def _table(chosen: argparse.Namespace) -> TableFile | None:
     for name in ABOUT_IMAGES:
         if getattr(chosen, name):
             option = f"--{name.replace('_', '-')}"
-            raise InputError(f"{option}: about images; expected it without --label")
+            raise InputError(f"{option}: about images; {path} is a table: {AS_PICTURES}")
     return read_table(path)
 
 
@@ -245,7 +256,9 @@ def _fit_table(
         logger.info("left out, as no question can be about it: %s", listed)
     columns = [name for name in table.names if name != label and name not in not_asked]
     if not columns:
-        raise InputError(f"{table.path}: no column to ask about besides {label}; expected some")
+        raise InputError(
+            f"{table.path}: no column to ask about besides {label}; expected some; {AS_PICTURES}"
+        )
     rows = table.values.select(columns)
     model = InformationPursuitClassifier().set_params(**settings).fit(rows, np.array(classes))
     model.provenance_["label"] = label

@@ -16,6 +16,8 @@ import numpy as np
 import torch
 from jaxtyping import Float32, Int
 
+from infopursuit.core.errors import InputError
+
 logger = logging.getLogger(__name__)
 
 Tokenize = Callable[[list[str]], torch.Tensor]
@@ -25,6 +27,8 @@ PROBES = ("", "cat", "a red bird", "four long legs and a striped tail")
 # The most that 1 - cosine may be there: what rounding does in float32, and in half precision.
 ROUNDING = 1e-6
 HALF_ROUNDING = 1e-4
+# Characters of a text that a message quotes.
+SHOWN = 60
 
 
 class TextTower:
@@ -132,6 +136,26 @@ def _batches(lengths: Int[torch.Tensor, " n"], tokens: int) -> Iterator[tuple[in
         stop = min(start + max(tokens // length, 1), len(lengths))
         yield start, stop, length
         start = stop
+
+
+def refuse_long(texts: Sequence[str], tokenize: Tokenize) -> None:
+    """Raise InputError for a text of more tokens than are read: others may begin as it does."""
+    most, encode = tokenize([""]).shape[1], getattr(tokenize, "encode", None)
+    for text in texts:
+        if len(text.encode(errors="replace")) <= most - 2:  # a token has at least a byte
+            continue
+        if encode is not None:  # of open_clip's own
+            long = len(encode(text)) > most - 2
+        else:  # what is left out of the end changes no token
+            tokens = tokenize([text, text.rpartition(" ")[0], ""])
+            full = bool((tokens[0, -2:] != tokens[2, -2:]).any())
+            long = full and torch.equal(tokens[0], tokens[1])
+        if long:
+            shown = text if len(text) <= SHOWN else f"{text[: SHOWN - 20]} ... {text[-15:]}"
+            raise InputError(
+                f"the text {shown!r} has more than the {most} tokens that CLIP reads; expected a "
+                "shorter text: about a token a word"
+            )
 
 
 def tokens_of(texts: Sequence[str], tokenize: Tokenize) -> Int[torch.Tensor, "n context"]:

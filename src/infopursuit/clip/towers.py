@@ -27,7 +27,7 @@ from PIL.Image import Image
 
 from infopursuit.clip.patches import patch_embeddings
 from infopursuit.clip.precomputed_texts import PrecomputedTexts
-from infopursuit.clip.text_tower import TextTower
+from infopursuit.clip.text_tower import TextTower, refuse_long
 from infopursuit.clip.weights import CONFIG, ClipFiles, find_clip_files
 from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
@@ -37,6 +37,8 @@ from infopursuit.core.errors import InputError
 # this size points anywhere in d = 512 dimensions, so it moves a cosine with another embedding by
 # about sqrt(2 * (1 - 0.999) / 512) = 0.002.
 MIN_COSINE = 0.999
+# How a person says where the CLIP of a model is.
+NAMED_BY = "give --clip, or in Python infopursuit.load(..., clip=...)"
 # How many times as long as wide a picture is resized as a whole; of a longer one, its middle is.
 MOST_LONG = 20
 
@@ -81,6 +83,7 @@ class OpenClip:
         """Embed texts, in their order, with unit norm; `batch_size` is for texts of full length."""
         if not texts:
             return np.zeros((0, self.width), dtype=np.float32)
+        refuse_long(texts, self._loaded[2])
         tower = self._text_tower
         return self._encode("texts", lambda _: tower.encode(texts, batch_size))
 
@@ -303,13 +306,13 @@ def model_clip(source: str | None, name: str | None, device: str = "auto") -> Cl
     if source is None:
         named = f" ({name})" if name else ""
         raise InputError(
-            f"the model does not know where its CLIP{named} is; expected embeddings, or a model "
-            "loaded by infopursuit.load(..., clip=...)"
+            f"the model does not know where its CLIP{named} is; expected embeddings, or the CLIP: "
+            f"{NAMED_BY}"
         )
     if Path(source).is_absolute() and not Path(source).exists():
         raise InputError(
-            f"{source}: the CLIP of the model is not there; pass its path to "
-            f"infopursuit.load(..., clip=...): {name or 'the one it was fitted with'}"
+            f"{source}: the CLIP of the model is not there; expected "
+            f"{name or 'the one that it was fitted with'}: {NAMED_BY}"
         )
     clip = _shared_clip(source, device)
     if None not in (clip.name, name) and clip.name != name:

@@ -78,12 +78,6 @@ def read_arrays(path: Path, names: Collection[str] | None = None) -> dict[str, n
         raise _unreadable(path, error) from error
 
 
-def array_names(path: Path) -> list[str]:
-    """Return the names of the arrays of an .npz file that `read_arrays` could read, sorted."""
-    with np.load(path) as arrays:
-        return sorted(arrays.files)
-
-
 def map_array(path: Path) -> np.ndarray:
     """Return the array of an .npy file, still on the disk."""
     check_regular(path)

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any
 from uuid import uuid4
 
@@ -29,6 +30,8 @@ except ImportError:
 PARTIAL = ".partial"
 # Errors of folders that cannot be opened or synced, though files in them can be written.
 NO_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EACCES})
+# Links in a row, at most; a ring has no end.
+LINKS = 40
 # Bytes of a file that is read as a whole; a file may claim more than a disk holds.
 LARGEST = 2**30
 # An escaped half of a surrogate pair; whole pairs have two of them.
@@ -41,15 +44,49 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
 
     If writing fails or is interrupted, `path` stays as it was, and nothing lies next to it. The
     next call removes what a killed process left behind. Each of several writers has its own file.
+    A link stays one, a file keeps its mode, and devices and pipes are written to at the end.
     """
-    path = Path(path)
+    path = _beyond_links(Path(path))
     with _user_errors(path):
+        if _takes_what_comes(path):
+            with TemporaryDirectory() as folder:
+                partial = Path(folder) / "content"
+                yield partial
+                with partial.open("rb") as content, _stream(path) as stream:
+                    shutil.copyfileobj(content, stream)
+            return
         path.parent.mkdir(parents=True, exist_ok=True)
         with _partial(path) as partial:
             yield partial
             _sync(partial)
-            partial.replace(path)
+            _take_name(partial, path)
             _sync(path.parent)
+
+
+def _beyond_links(path: Path) -> Path:
+    """Return the path that links lead to; an open file of a process has no name of its own."""
+    for _ in range(LINKS):
+        if not path.is_symlink() or path.parts[1:2] == ("proc",):
+            break
+        path = path.parent / path.readlink()
+    return path
+
+
+def _takes_what_comes(path: Path) -> bool:
+    """Return whether this is a device, a pipe or an open file, such as the standard output."""
+    return path.parts[1:2] == ("proc",) or (path.exists() and not (path.is_file() or path.is_dir()))
+
+
+def _stream(path: Path) -> IO[bytes]:
+    own = path.parts[1:] == ("proc", "self", "fd", path.name)  # what others wrote to it stays
+    return os.fdopen(os.dup(int(path.name)), "ab") if own else path.open("ab")
+
+
+def _take_name(partial: Path, path: Path) -> None:
+    """Give a written file the name, and the mode of the file that had it."""
+    with suppress(FileNotFoundError):
+        partial.chmod(stat.S_IMODE(path.stat().st_mode))
+    partial.replace(path)
 
 
 @contextmanager
@@ -104,7 +141,7 @@ def atomic_folder(path: str | Path) -> Iterator[Path]:
     If writing fails or is interrupted, `path` stays as it was. The next call removes what a killed
     process left behind.
     """
-    path = Path(path)
+    path = _beyond_links(Path(path))
     partial = path.with_name(f"{path.name}{PARTIAL}")
     with _user_errors(path):
         _remove(partial)
@@ -162,10 +199,14 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
     """
     with ExitStack() as stack:
         partial: dict[Path, Path] = {}
+        streams: dict[Path, bytes] = {}
         for name, content in files.items():
-            path = folder / name
+            path = _beyond_links(folder / name)
             if path.is_dir():
                 raise IsADirectoryError(f"{path} is a folder; expected a file or nothing")
+            if _takes_what_comes(path):
+                streams[path] = content
+                continue
             try:
                 partial[path] = stack.enter_context(_partial(path))
                 partial[path].write_bytes(content)
@@ -173,8 +214,11 @@ def write_files(files: Mapping[str, bytes], folder: Path) -> None:
             except OSError as error:
                 error.filename = str(path)  # a failing write does not name the file
                 raise
+        for path, content in streams.items():
+            with _stream(path) as stream:
+                stream.write(content)
         for path, temporary in partial.items():
-            temporary.replace(path)
+            _take_name(temporary, path)
         _sync(folder)
 
 

@@ -1,16 +1,49 @@
-"""Numbers as people read them: shares in percent, differences in points, intervals, tables."""
+"""Numbers as people read them: shares in percent, differences in points, intervals, tables.
+
+And as people write them in a column (`number_cells`): `1,200`, `45%`, `$3.50`, and a few cells of
+no number. One rule for CSV files and data frames says which mark is the decimal one, and whether
+the column is one of numbers at all.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 MINUS = "\N{MINUS SIGN}"
 NOTHING = "\N{EN DASH}"
+# Cells that say that a value is not known, or none can be: beside numbers, and in keys.
+UNKNOWN = (
+    *("", "?", "-", "–", "—", ".", "..", "n/a", "n.a.", "na", "nd", "n.d."),
+    *("not applicable", "inapplicable", "unknown"),
+)
 # How a table and a person write one.
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+# The share of cells that may be no numbers; of a column of few different numbers, which may as
+# well be categories: 1, 2, 3+.
+ODD, ODD_OF_FEW, FEW = 0.2, 0.05, 10
+# From this share of numbers on, a column that is none after all is told.
+MOSTLY = 0.5
+_MONEY = r"[$€£¥₹₩]|US\$|EUR|USD|GBP|CHF|JPY|CNY|INR|Fr\.|kr\.?|zł"
+# How cells may write numbers: the decimal mark, and what groups thousands.
+_POINT, _COMMA = (r"\.", r"[, '’\u00a0\u202f]"), (r",", r"[. '’\u00a0\u202f]")
+
+
+def _form(decimal: str, group: str) -> re.Pattern[str]:
+    digits = rf"\d{{1,3}}(?:{group}\d{{3}})+(?:{decimal}\d+)?|\d+{decimal}?\d*|{decimal}\d+"
+    return re.compile(
+        rf"(?P<sign>[+-]?)\s*(?:{_MONEY})?\s*(?P<inner>[+-]?)(?P<digits>{digits})"
+        rf"(?P<power>[eE][+-]?\d+)?\s*(?:(?P<percent>%)|{_MONEY})?"
+    )
+
+
+_FORMS = {mark: _form(*each) for mark, each in ((".", _POINT), (",", _COMMA))}
+# Three digits behind one comma: thousands, or decimals.
+_EITHER = re.compile(r"\D*\d{1,3},\d{3}\D*")
 
 
 def percent(probability: float, decimals: int = 0) -> str:
@@ -132,3 +165,77 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def _signless(value: float) -> str:
     return f"{100 * value:.1f}".replace("-", MINUS)
+
+
+# -- columns of numbers as people write them ------------------------------------------------------
+
+
+class NumberCells(NamedTuple):
+    """What a column of texts is.
+
+    Attributes:
+        numbers: of each text, NaN for one that is no number; None if the column is none of numbers.
+        remark: what a person should know of it; "" for nothing.
+    """
+
+    numbers: dict[str, float] | None
+    remark: str
+
+
+def number_cells(cells: Iterable[str], decimal: str = ".") -> NumberCells:
+    """Return the numbers of a column, and what there is to say of them.
+
+    Args:
+        cells: texts without blanks around them and without gaps.
+        decimal: the mark of the file, where a cell may be read either way.
+    """
+    counts = Counter(cells)
+    readings = [_read(counts, mark) for mark in (decimal, *(set(_FORMS) - {decimal}))]
+    numbers = max(readings, key=lambda each: sum(counts[text] for text in each))
+    odd = [text for text in counts if text not in numbers and text.casefold() not in UNKNOWN]
+    total = sum(counts[text] for text in (*numbers, *odd))
+    cells_odd = sum(counts[text] for text in odd)
+    most = ODD_OF_FEW if len(set(numbers.values())) <= FEW else ODD
+    if not numbers or cells_odd > most * total:
+        if not numbers or cells_odd >= MOSTLY * total:
+            return NumberCells(None, "")
+        remark = f"{_of(cells_odd, total)} no numbers, such as {odd[0]!r}"
+        return NumberCells(None, f"{remark}: all are categories, without an order")
+    remarks = []
+    if odd:
+        remarks.append(f"{_of(cells_odd, total)} no numbers, such as {odd[0]!r}, and are gaps")
+    unknown = [text for text in counts if text not in numbers and text not in odd]
+    if unknown:
+        remarks.append(f"{unknown[0]!r} is a gap ({counted(counts[unknown[0]], 'cell')})")
+    unlike = [text for text in numbers if not NUMBER.fullmatch(text)]
+    if unlike and (decimal == "." or any(map(_is_no_plain_comma, unlike))):
+        shown = next((text for text in unlike if _EITHER.fullmatch(text)), unlike[0])
+        remarks.append(f"{shown!r} is read as {numbers[shown]:.12g}")
+    gaps = dict.fromkeys([*odd, *unknown], math.nan)
+    return NumberCells(numbers | gaps, "; ".join(remarks))
+
+
+def _is_no_plain_comma(text: str) -> bool:
+    return not NUMBER.fullmatch(text.replace(",", ".")) or bool(_EITHER.fullmatch(text))
+
+
+def _of(count: int, total: int) -> str:
+    return f"{count} of {counted(total, 'cell')} {'is' if count == 1 else 'are'}"
+
+
+def _read(texts: Iterable[str], decimal: str) -> dict[str, float]:
+    """Return the numbers of the texts that are some, with this decimal mark."""
+    numbers, percents = dict[str, float](), set[str]()
+    for text in texts:
+        match = _FORMS[decimal].fullmatch(text.replace("−", "-"))
+        if match is None or (match["sign"] and match["inner"]):
+            continue
+        digits = re.sub(rf"[^\d{decimal}]", "", match["digits"]).replace(decimal, ".")
+        number = float(f"{match['sign']}{match['inner']}{digits}{match['power'] or ''}")
+        if math.isfinite(number):
+            numbers[text] = number
+            percents |= {text} if match["percent"] else set()
+    plain = [abs(number) for text, number in numbers.items() if text not in percents]
+    if percents and plain and max(plain) <= 1:  # 45% beside 0.45
+        numbers |= {text: numbers[text] / 100 for text in percents}
+    return numbers

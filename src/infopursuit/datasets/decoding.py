@@ -31,7 +31,9 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, TypeVar
 
@@ -61,7 +63,7 @@ ORIENTATION = 0x0112
 TIFF_BITS, TIFF_PHOTOMETRIC, WHITE_IS_ZERO = 258, 262, 0
 # Formats whose 16-bit greyscale Pillow may hold in the mode of 32-bit integers.
 SIXTEEN_BITS = ("PNG", "PPM")
-HEIC = "HEIC, which is not read here; expected JPEG or PNG: export the photo as one of these"
+HEIC = "HEIC, which pip install 'infopursuit[heic]' reads; or export the photo as JPEG or PNG"
 WITH_ALPHA = ("LA", "La", "PA", "RGBA", "RGBa")
 CHANNELS = (1, 3, 4)
 # Pixels of the longer side of a thumbnail, and WebP's quality.
@@ -158,14 +160,17 @@ def is_heic(picture: io.BytesIO) -> bool:
     return head[4:8] == b"ftyp" and head[8:] in (b"heic", b"heix", b"hevc", b"mif1", b"msf1")
 
 
+@cache
 def _formats() -> list[str]:
+    with suppress(ImportError):
+        import_module("pillow_heif").register_heif_opener()
     Image.init()
     return [name for name in Image.ID if name not in NOT_READ]
 
 
 @cache
 def suffixes() -> frozenset[str]:
-    """Return the suffixes of pictures: none, those of `_formats`, and HEIC to say what to do."""
+    """Return the suffixes of pictures: none, those of `_formats`, and HEIC to say how."""
     formats = frozenset(_formats())
     known = (suffix for suffix, of in Image.registered_extensions().items() if of in formats)
     return frozenset(("", ".heic", ".heif", *known))
@@ -176,9 +181,15 @@ def is_picture(file: Path) -> bool:
     if file.suffix.lower() in suffixes():
         return True
     try:
-        if not file.is_file():
-            return False
-        with Image.open(LimitedFile(_content(file)), formats=_formats()):
+        return file.is_file() and begins_as_picture(_content(file))
+    except (UnreadableError, *DAMAGED):
+        return False
+
+
+def begins_as_picture(content: bytes) -> bool:
+    """Return whether bytes begin as those of a picture."""
+    try:
+        with Image.open(LimitedFile(content), formats=_formats()):
             return True
     except (UnreadableError, *DAMAGED, Image.DecompressionBombError):
         return False

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from infopursuit.core.arrays import array_names, map_array, read_arrays, unit_rows
+from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import (
     EMBEDDED_IMAGES,
@@ -28,11 +28,11 @@ from infopursuit.core.tables import (
     table_writer,
     write_table,
 )
-from infopursuit.datasets.embedding_files import ARRAYS, rows_of_split, texts_of
+from infopursuit.datasets.embedding_files import class_names_of, samples_of_arrays
 from infopursuit.datasets.image_source import (
     COLUMNS,
-    SPLITS,
     check_class_names,
+    check_splits,
     checked_image_rows,
     image_rows,
     labels_of,
@@ -40,7 +40,6 @@ from infopursuit.datasets.image_source import (
 )
 
 BLOCK = 65536
-OPTIONAL = ("class_names", "train_ids", "test_ids")
 
 
 class EmbeddedImages(NamedTuple):
@@ -123,65 +122,32 @@ def _of_table(path: Path, classes: Sequence[str]) -> EmbeddedImages:
 
 
 def _of_arrays(path: Path, classes: Sequence[str]) -> EmbeddedImages:
-    arrays = _arrays(path)
-    if "class_names" in arrays:
-        names = texts_of(arrays.pop("class_names"))
-        check_class_names(path, list(map(str, names)), classes)
+    parts = samples_of_arrays(path, "{split}/{row:07d}")
+    check_splits(path, [split for part in parts for split in set(part.splits or ())])
+    names = class_names_of(path)
+    if names:
+        check_class_names(path, names, classes)
     numbers = labels_of(path, classes)
-    ids, splits, labels, parts = [], [], [], []
-    for split in SPLITS:
-        part = rows_of_split(path, arrays, split)
-        assert part is not None  # `_arrays` has seen to it
-        rows, of_split = part
-        n = len(rows)
-        if rows.dtype.kind != "f" or not rows.shape[1] or of_split.dtype.kind not in "iuU":
-            raise InputError(
-                f"{path}: {split}_embeddings is {rows.dtype} {rows.shape} and {split}_labels "
-                f"{of_split.dtype}; expected floats (n, d) and integers or class names (n,)"
-            )
-        names = arrays.get(f"{split}_ids", [f"{split}/{row:07d}" for row in range(n)])
-        if len(names) != n:
-            raise InputError(
-                f"{path}: {split}_ids has {len(names)} values for the {n} rows of "
-                f"{split}_embeddings; expected one for each"
-            )
-        ids += map(str, names)
-        splits += [split] * n
-        for row, label in enumerate(of_split.tolist()):
-            if isinstance(label, str) and spelled(label) not in numbers:
+    ids, splits, labels = [], [], []
+    for part in parts:
+        kind = part.rows.dtype
+        if kind.kind != "f" or not part.rows.shape[1]:
+            shape = part.rows.shape
+            raise InputError(f"{path}: embeddings are {kind} {shape}; expected floats (n, d)")
+        for row, (each, label) in enumerate(zip(part.ids, part.classes, strict=True)):
+            number = numbers.get(spelled(str(label)), label if isinstance(label, int) else None)
+            if number is None:
                 raise InputError(
-                    f"{path}: {split}_labels: row {row} has the class {label!r}; expected one of "
-                    f"the class list, such as {classes[0]!r}"
+                    f"{path}: row {row} ({each}) has the class {label!r}; expected one of the "
+                    f"class list, such as {classes[0]!r}"
                 )
-            labels.append(numbers[spelled(label)] if isinstance(label, str) else label)
-        parts.append(rows)
+            labels.append(number)
+        ids += part.ids
+        splits += part.splits or []
 
     def blocks() -> Iterator[np.ndarray]:
         for part in parts:
-            for start in range(0, len(part), BLOCK):
-                yield part[start : start + BLOCK]
+            for start in range(0, len(part.rows), BLOCK):
+                yield part.rows[start : start + BLOCK]
 
     return EmbeddedImages(image_rows(path, ids, splits, labels, classes), blocks, None)
-
-
-def _arrays(path: Path) -> dict[str, np.ndarray]:
-    if not path.exists():
-        raise InputError(f"{path}: no such file; expected arrays {', '.join(ARRAYS)}")
-    if path.is_dir():
-        files = {name: path / f"{name}.npy" for name in (*ARRAYS, *OPTIONAL)}
-        arrays = {name: map_array(file) for name, file in files.items() if file.is_file()}
-        names = sorted(file.stem for file in path.glob("*.npy"))
-    else:
-        arrays, names = read_arrays(path, (*ARRAYS, *OPTIONAL)), array_names(path)
-    missing = [name for name in ARRAYS if name not in arrays]
-    if missing:
-        raise InputError(
-            f"{path}: no array {missing[0]!r}; expected {', '.join(ARRAYS)}, found "
-            f"{', '.join(names) or 'none'}"
-        )
-    for name in OPTIONAL:
-        if name in arrays and arrays[name].ndim != 1:
-            raise InputError(
-                f"{path}: {name} has the shape {arrays[name].shape}; expected a list (n,)"
-            )
-    return arrays

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,16 +17,19 @@ import pyarrow.parquet as pq
 
 from infopursuit.core.arrays import fixed_size_lists, is_list_of_floats, map_array, read_arrays
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import check_regular, read_text
+from infopursuit.core.files import check_regular, is_file, read_text
 from infopursuit.core.names import composed
 from infopursuit.core.tables import EMBEDDING, clip_name
+from infopursuit.datasets.decoding import Encoded, begins_as_picture, suffixes
 from infopursuit.datasets.image_source import (
+    READ_ROWS,
     SPLITS,
-    classes_alike,
     classes_of_one_split,
+    file_within,
     split_name,
 )
-from infopursuit.datasets.samples import Pictures, Samples, numbered
+from infopursuit.datasets.labels import class_labels, with_labels
+from infopursuit.datasets.samples import Pictures, Samples, joined, numbered
 
 logger = logging.getLogger(__name__)
 
@@ -35,7 +39,12 @@ ARRAYS = tuple(f"{split}_{what}" for split in SPLITS for what in ("embeddings", 
 # What the arrays of an .npz file without splits may be called.
 ROWS, LABELS, TEXTS = ("embeddings", "X"), ("labels", "y"), ("texts", "text")
 NAMES = ("class_names", "classes")
-PLAIN = (pa.types.is_string, pa.types.is_large_string, pa.types.is_integer, pa.types.is_boolean)
+# How the names of arrays of rows end, behind the name of a split.
+OF_SPLIT = "_embeddings"
+PLAIN = (
+    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
+    *(pa.types.is_integer, pa.types.is_boolean),
+)
 IMAGE, CLASSES = "image", ("class_name", "label")
 
 # (n, d) embeddings, on the disk if the file allows it, and (n,) numbers or names of classes.
@@ -54,16 +63,7 @@ def embedded_samples(path: Path, label: str | None = None) -> Samples:
     if path.suffix == ".parquet":
         return _of_parquet(path, label)
     if path.suffix == ".npz":
-        parts = _of_arrays(path)
-        if len(parts) == 1:
-            return parts[0]
-        return Samples(
-            str(path),
-            [each for part in parts for each in part.ids],
-            [each for part in parts for each in part.labels.tolist()],
-            [each for part in parts for each in part.splits or ()],
-            rows=np.concatenate([part.rows for part in parts]),
-        )
+        return joined(str(path), samples_of_arrays(path))
     rows = map_array(path)
     if rows.ndim != 2 or not rows.shape[1]:
         raise InputError(f"{path}: an array of shape {rows.shape}; expected embeddings (n, d)")
@@ -84,19 +84,20 @@ def read_embeddings(path: Path, labels: Path | None = None) -> tuple[Samples, Sa
             )
         of_rows = map_array(labels) if labels.suffix == ".npy" else np.array(read_lines(labels))
         rows, of_rows = _same_length(path, map_array(path), texts_of(of_rows))
-        return Samples(str(path), numbered(path.name, len(rows)), of_rows, rows=rows), None
+        classes = class_labels(labels, of_rows.tolist())
+        ids = numbered(path.name, len(rows))
+        return with_labels(Samples(str(path), ids, classes, rows=rows)), None
     if labels is not None:
         raise InputError(f"--labels {labels}: expected it with an .npy file")
-    parts = _of_arrays(path) if path.suffix == ".npz" else _of_splits(_of_parquet(path))
+    parts = samples_of_arrays(path) if path.suffix == ".npz" else _of_splits(_of_parquet(path))
     train, test = parts if len(parts) > 1 else (*parts, None)
     if train.classes is None:
         if path.suffix == ".npz":
             _first_of(path, read_arrays(path), LABELS)
         names = ", ".join(pq.read_schema(path).names)
         raise InputError(f"{path}: no column {' or '.join(CLASSES)}; found {names}")
-    for remark in classes_alike(path, np.unique(train.labels)):
-        logger.warning("%s", remark)
-    return train, None if test is None else of_classes(path, train, test)
+    train = with_labels(train)
+    return train, None if test is None else of_classes(path, train, with_labels(test))
 
 
 def read_lines(path: Path) -> list[str]:
@@ -121,52 +122,62 @@ def read_embedded_texts(path: Path) -> tuple[list[str], np.ndarray, str | None]:
     return texts, rows, table.clip
 
 
-def _of_arrays(path: Path) -> list[Samples]:
-    arrays = read_arrays(path)
-    if ARRAYS[0] not in arrays:
-        rows = _first_of(path, arrays, ROWS)
-        if not {*LABELS} & {*arrays}:
-            _same_length(path, rows, np.zeros(len(rows)))
-            return [Samples(str(path), numbered(path.name, len(rows)), rows=rows)]
-        labels = _class_of_each(path, arrays, _first_of(path, arrays, LABELS), "labels")
-        splits = {TESTED: _same_length(path, rows, labels)}
-    else:
-        parts = {split: rows_of_split(path, arrays, split) for split in SPLITS}
-        splits = {split: part for split, part in parts.items() if part is not None}
-    return [
-        Samples(str(path), numbered(split, len(rows)), labels, [split] * len(rows), rows=rows)
-        for split, (rows, labels) in splits.items()
-    ]
-
-
-def rows_of_split(path: Path, arrays: dict[str, np.ndarray], split: str) -> Labelled | None:
-    """Return the rows of a split, with class names as labels if the file has the names."""
-    if f"{split}_embeddings" not in arrays:
-        return None
-    rows = arrays[f"{split}_embeddings"]
-    labels = _first_of(path, arrays, (f"{split}_labels",))
-    labels = _class_of_each(path, arrays, labels, f"{split}_labels")
-    return _same_length(path, rows, labels, f"{split}_")
-
-
-def _class_of_each(
-    path: Path, arrays: dict[str, np.ndarray], labels: np.ndarray, what: str
-) -> np.ndarray:
+def class_names_of(path: Path) -> list[str]:
+    """Return the names of the classes that a file of arrays has; none if it has none."""
+    arrays = _arrays(path, NAMES)
     key = next((each for each in NAMES if each in arrays), None)
-    if key is None or labels.dtype.kind not in "biuf":
-        return texts_of(labels)
+    if key is None:
+        return []
     names = texts_of(arrays[key])
     if names.ndim != 1 or len(np.unique(names)) < len(names):
         raise InputError(f"{path}: {key} {names.shape}; expected a list (c,) of distinct names")
-    inside = np.isin(labels, np.arange(len(names)))
-    if not inside.all():
-        row = int(inside.argmin())
-        raise InputError(
-            f"{path}: {what} has {(~inside).sum()} of {inside.size} values outside of {key} "
-            f"{names.shape}, the first is {labels.flat[row]} in row {row}; expected 0 to c - 1 for "
-            f"{key} (c,)"
-        )
-    return names[labels.astype(np.int64)]
+    return list(map(str, names.tolist()))
+
+
+def samples_of_arrays(path: Path, numbered_as: str = "{split}[{row}]") -> list[Samples]:
+    """Return the embeddings of a file of arrays, or of a folder of .npy files, by their splits.
+
+    Args:
+        path: the file.
+        numbered_as: what rows are called, if no array `train_ids` names them.
+    """
+    arrays, names = _arrays(path), class_names_of(path)
+
+    def of_split(split: str, role: str, rows: np.ndarray, labels: np.ndarray, what: str) -> Samples:
+        rows, labels = _same_length(path, rows, texts_of(labels), what)
+        ids = arrays.get(f"{split}_ids", np.arange(0))
+        named = [numbered_as.format(split=split, row=row) for row in range(len(rows))]
+        if f"{split}_ids" in arrays:
+            named = list(map(str, ids.tolist()))
+        if len(named) != len(rows) or ids.ndim != 1:
+            raise InputError(f"{path}: {split}_ids {ids.shape}; expected a list ({len(rows)},)")
+        classes = class_labels(path, labels.tolist(), names)
+        return Samples(str(path), named, classes, [role] * len(rows), rows=rows)
+
+    of_splits = [name for name in arrays if name.endswith(OF_SPLIT)]
+    if not of_splits:
+        rows = _first_of(path, arrays, ROWS)
+        if {*LABELS} & {*arrays}:
+            return [of_split(TESTED, TESTED, rows, _first_of(path, arrays, LABELS), "")]
+        _same_length(path, rows, np.zeros(len(rows)))
+        return [Samples(str(path), numbered(path.name, len(rows)), rows=rows)]
+    each_row = [name.removesuffix(OF_SPLIT) for name in of_splits for _ in range(len(arrays[name]))]
+    parts: defaultdict[str, list[Samples]] = defaultdict(list)
+    for split, role in dict(zip(each_row, roles(path, each_row), strict=True)).items():
+        if role is not None:
+            labels = _first_of(path, arrays, (f"{split}_labels",))
+            rows = arrays[f"{split}{OF_SPLIT}"]
+            parts[role].append(of_split(split, role, rows, labels, f"{split}_"))
+    if TRAINING not in parts:
+        raise InputError(f"{path}: no array 'train_embeddings'; found {', '.join(of_splits)}")
+    return [joined(str(path), parts[role]) for role in SPLITS if role in parts]
+
+
+def _arrays(path: Path, names: Sequence[str] | None = None) -> dict[str, np.ndarray]:
+    if not path.is_dir():
+        return read_arrays(path, names)
+    files = {file.stem: file for file in sorted(path.glob("*.npy"))}
+    return {name: map_array(files[name]) for name in files if names is None or name in names}
 
 
 def texts_of(values: np.ndarray) -> np.ndarray:
@@ -284,15 +295,44 @@ def _schema(path: Path) -> pa.Schema:
 
 def _images(path: Path, schema: pa.Schema) -> str | None:
     kinds = {name: schema.field(name).type for name in dict.fromkeys(schema.names)}
+    if IMAGE in kinds and pa.types.is_list(kinds[IMAGE]):
+        raise InputError(f"{path}: image is {kinds[IMAGE]}; expected one encoded image in each row")
     columns = [name for name, kind in kinds.items() if _is_struct(kind)]
-    if IMAGE in kinds and kinds[IMAGE] in (pa.binary(), pa.large_binary()):
+    if IMAGE in kinds and _is_binary(kinds[IMAGE]):
         columns.insert(0, IMAGE)
+    columns = columns or _of_pictures(
+        path, [name for name, kind in kinds.items() if _is_binary(kind) or _is_text(kind)]
+    )
     if len(columns) > 1 and IMAGE not in columns:
         raise InputError(
             f"{path}: the columns {', '.join(columns)} have images; expected one, or one that is "
             f"called {IMAGE!r}"
         )
     return IMAGE if IMAGE in columns else columns[0] if columns else None
+
+
+def _of_pictures(path: Path, columns: Sequence[str]) -> list[str]:
+    """Return the columns whose first cells are pictures, or the paths of some."""
+    try:
+        first = next(pq.ParquetFile(path).iter_batches(READ_ROWS, columns=list(columns)), None)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path}: not a readable Parquet file ({error})") from error
+    pictures = []
+    for name in columns:
+        cells = [] if first is None else list(filter(None, first.column(name).to_pylist()))
+        if isinstance(cells[0] if cells else None, bytes):
+            pictures += [name] * begins_as_picture(cells[0])
+        elif cells and all(Path(cell).suffix.lower() in suffixes() - {""} for cell in cells):
+            pictures += [name] * any(is_file(path.parent / cell) for cell in cells)
+    return pictures
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return kind in (pa.binary(), pa.large_binary(), pa.binary_view())
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return kind in (pa.string(), pa.large_string(), pa.string_view())
 
 
 def _is_struct(kind: pa.DataType) -> bool:
@@ -334,8 +374,8 @@ def _of_parquet(path: Path, label: str | None = None) -> Samples:
         )
     columns = table.columns
     classes = columns[chosen[0]] if chosen else None
-    if classes is not None and (names := named.get(chosen[0])):
-        classes = [names[each] if each in range(len(names)) else None for each in classes]
+    if classes is not None:
+        classes = class_labels(path, classes, named.get(chosen[0], ()))
     source = Samples(
         str(path),
         list(map(str, columns.get("id", numbered(path.name, table.rows)))),
@@ -381,11 +421,6 @@ def _of_splits(source: Samples) -> list[Samples]:
     path = source.where
     if source.rows is None:
         raise InputError(f"{path}: no column {EMBEDDING!r}; expected the embedding of each row")
-    empty = [row for row, each in enumerate(source.classes or ()) if each is None]
-    if empty:
-        raise InputError(f"{path}: the class is empty in row {empty[0]}; expected a value")
-    if source.classes is not None:
-        source = replace(source, classes=texts_of(np.array(source.classes)))
     if source.splits is None:
         return [source]
     if TRAINING not in source.splits:
@@ -406,7 +441,8 @@ def _encoded(path: Path, name: str) -> Pictures:
                     here = needed.intersection(range(first, first + count))
                     if here and group not in cached:
                         cached.clear()
-                        cached[group] = _bytes(file.read_row_group(group, columns=[name]).column(0))
+                        column = file.read_row_group(group, columns=[name]).column(0)
+                        cached[group] = _stored(path, column)
                     images |= {row: cached[group][row - first] for row in here}
                     first += count
         except (pa.ArrowException, OSError) as error:
@@ -416,6 +452,12 @@ def _encoded(path: Path, name: str) -> Pictures:
     return pictures
 
 
-def _bytes(column: pa.ChunkedArray) -> list[bytes | None]:
-    whole = column.combine_chunks()
-    return (whole.field("bytes") if isinstance(whole, pa.StructArray) else whole).to_pylist()
+def _stored(path: Path, column: pa.ChunkedArray) -> list[Encoded]:
+    """Return the bytes of pictures, or the files, which lie in the folder of the data set."""
+    pictures: list[Encoded] = []
+    for cell in column.to_pylist():
+        content: Any = cell["bytes"] or cell["path"] if isinstance(cell, dict) else cell
+        if isinstance(content, str):
+            content = file_within(path, path.parent / content, [path.parent])
+        pictures.append(content)
+    return pictures

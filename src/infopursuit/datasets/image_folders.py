@@ -11,9 +11,10 @@ import hashlib
 import logging
 import math
 import os
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,9 +23,9 @@ from infopursuit.core.files import read_text_list
 from infopursuit.core.names import composed, is_systems
 from infopursuit.datasets.decoding import is_picture
 from infopursuit.datasets.image_source import (
+    FILLERS,
     SPLITS,
     ImageSource,
-    classes_alike,
     classes_of_one_split,
     image_rows,
     labels_of,
@@ -32,51 +33,24 @@ from infopursuit.datasets.image_source import (
     spelled,
     split_name,
 )
+from infopursuit.datasets.samples import Samples, of_list
 
 logger = logging.getLogger(__name__)
 
 # Folders beside `images` whose content is no class.
 BESIDE = ("labels", "annotations", "masks")
+# How the names of archives end.
+ARCHIVES = (".zip", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".tar")
+# A data set of the hub, or the address of its page, where a path is expected.
+HUB_NAME = re.compile(r"(?:https?:/+huggingface\.co/datasets/)?([\w.-]+/[\w.-]+)")
+# Folders that a message names.
+LISTED = 5
 # The share of test images in a folder without splits.
 TEST_FRACTION = 0.2
 
 
-@dataclass(frozen=True)
-class LabelledPictures:
-    """n pictures with the name of the class of each.
-
-    Attributes:
-        pictures: files, or pictures of any kind that `to_rgb` decodes.
-        labels: the class of each; of a file in a folder, the name of the folder.
-        splits: the split of each, `train` or `test`; None if there are no splits.
-    """
-
-    pictures: list[Any]
-    labels: list[Any]
-    splits: list[str] | None = None
-
-    @property
-    def class_names(self) -> list[Any]:
-        """The distinct classes, sorted."""
-        return sorted(set(self.labels))
-
-    def subset(self, rows: Sequence[int]) -> LabelledPictures:
-        """Return the given rows, in their order."""
-        splits = None if self.splits is None else [self.splits[row] for row in rows]
-        return LabelledPictures(
-            [self.pictures[row] for row in rows], [self.labels[row] for row in rows], splits
-        )
-
-    def split(self, name: str) -> LabelledPictures:
-        """Return the pictures of one split."""
-        if name not in (self.splits or ()):
-            names = ", ".join(sorted(set(self.splits))) if self.splits else "no splits"
-            raise InputError(f"expected the split {name!r}, found {names}")
-        return self.subset([row for row, split in enumerate(self.splits or ()) if split == name])
-
-
-def read_image_folder(folder: str | Path) -> LabelledPictures:
-    """List a folder of images with one folder for each class.
+def read_image_folder(folder: str | Path) -> Samples:
+    """List a folder of images with one folder for each class; ids are paths in it.
 
     Folders below that of a class count, too. Test images of classes without training images are
     left out. That files are images is checked when they are read.
@@ -86,17 +60,17 @@ def read_image_folder(folder: str | Path) -> LabelledPictures:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        what = "a file" if folder.exists() else "nothing"
-        raise InputError(f"{folder}: expected a folder CLASS/IMAGE, found {what}")
+        raise InputError(f"{folder}: expected a folder CLASS/IMAGE, found {_no_folder(folder)}")
     classes, remarks = _listed(folder)
-    listed: list[tuple[str | None, str, Path]] = []
-    for each in classes:
-        if not each.files:
-            raise InputError(f"{each.folder}: the folder of a class is empty; expected its images")
-        listed += [(each.split, each.name, file) for file in each.files]
+    listed = [(each.split, each.name, file) for each in classes for file in each.files]
     if not listed:
-        raise InputError(f"{folder}: the folder is empty; expected CLASS/IMAGE")
-    remarks += classes_alike(folder, (name for _, name, _ in listed))
+        raise InputError(f"{folder}: no picture in a folder of a class; expected CLASS/IMAGE")
+    if empty := [each.folder for each in classes if not each.files]:
+        remarks.append(
+            f"{folder}: {len(empty)} of {len(classes)} folders of classes have no picture and are "
+            f"left out, the first is {empty[0]}"
+        )
+    remarks += _of_no_class(folder, classes)
     if None not in {split for split, _, _ in listed}:
         names = {split: {row[1] for row in listed if row[0] == split} for split in SPLITS}
         listed = [row for row in listed if row[1] in names["train"]]
@@ -110,7 +84,8 @@ def read_image_folder(folder: str | Path) -> LabelledPictures:
     for remark in remarks:
         logger.warning("%s", remark)
     splits, labels, files = (list(column) for column in zip(*listed, strict=True))
-    return LabelledPictures(files, labels, None if None in splits else splits)
+    ids = [writable(file.relative_to(folder).as_posix()) for file in files]
+    return Samples(str(folder), ids, labels, None if None in splits else splits, of_list(files))
 
 
 def splits_of(
@@ -173,11 +148,14 @@ class _Class(NamedTuple):
 
 def _listed(folder: Path) -> tuple[list[_Class], list[str]]:
     """Return the classes of a folder in their order, and what there is to say about it."""
+    folder = _innermost(folder)
     splits, remarks = _splits(folder)
     classes: dict[tuple[str | None, str], _Class] = {}
     others: list[Path] = []
     for part, split in splits or [(folder, None)]:
-        for of_class in _class_folders(part):
+        folders, files = _class_folders(_innermost(part))
+        others += files
+        for of_class in folders:
             each = _Class(split, composed(of_class.name), of_class, [])
             each = classes.setdefault((split, each.name), each)
             for file in _files(of_class):
@@ -189,15 +167,73 @@ def _listed(folder: Path) -> tuple[list[_Class], list[str]]:
     return [each._replace(files=sorted(each.files)) for each in order], remarks
 
 
-def _splits(folder: Path) -> tuple[list[tuple[Path, str]], list[str]]:
+def _no_folder(path: Path) -> str:
+    """Say what is there in place of a folder, and what to do."""
+    if path.name.lower().endswith(ARCHIVES) and path.exists():
+        return "an archive: unpack it, and give the folder"
+    named = HUB_NAME.fullmatch(path.as_posix())
+    meant = f"; a data set of the hub is hf:{named[1]}" if named and not path.exists() else ""
+    return f"{'a file' if path.exists() else 'nothing'}{meant}"
+
+
+def _of_no_class(folder: Path, classes: Sequence[_Class]) -> Iterator[str]:
+    """Say that folders are probably none of classes; refuse classes among which others lie.
+
+    Raises:
+        InputError: the folder of a class has folders that are called as other classes.
+    """
+    names = {each.name for each in classes}
+    below: dict[str, list[str]] = {}
+    for each in classes:
+        inner = [composed(path.name) for path in _folders(each.folder)]
+        if again := [name for name in inner if name in names - {each.name}]:
+            raise InputError(
+                f"{each.folder}: a folder {again[0]!r} in it, and the class {again[0]!r} beside "
+                "it; expected each class once: remove one of them, or give the folder inside"
+            )
+        if all(file.parent != each.folder for file in each.files):
+            below[each.name] = inner
+    if len(below) == len(names) and max(map(len, below.values())) > 1:
+        inner = list(dict.fromkeys(name for each in below.values() for name in each))
+        yield (
+            f"{folder}: no picture lies in {_few(below)} themselves, but in folders below, such as "
+            f"{_few(inner)}: if these are the classes, bring the pictures of each together, or "
+            "give one of the folders"
+        )
+
+
+def _few(names: Iterable[str]) -> str:
+    return ", ".join(list(names)[:LISTED])
+
+
+def _innermost(folder: Path) -> Path:
+    """Return the folder in which those of splits or classes lie, if one alone is around them."""
+    within, inner = folder, _folders(folder)
+    while len(inner) == 1 and not any(map(_is_plain_picture, _visible(within))):
+        if split_name(inner[0].name) is not None and inner[0].name != within.name:
+            break
+        within, inner = inner[0], _folders(inner[0])
+    return within if len(inner) > 1 else folder
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(each for each in _visible(folder) if each.is_dir())
+
+
+def _is_plain_picture(path: Path) -> bool:
+    return path.suffix != "" and path.is_file() and is_picture(path)
+
+
+def _splits(folder: Path) -> tuple[list[tuple[Path, str | None]], list[str]]:
     """Return the folders of a folder's splits, each with `train` or `test`, and remarks.
 
-    Validation images are test images if there are no others, and training images otherwise.
+    Validation images are test images if there are no others, and training images otherwise. If
+    training images alone have classes, the split is None: there is none.
     """
     top, groups = folder, _split_folders(folder)
     others = [each for each in _visible(folder) if each not in dict(groups)]
     if not groups:  # images/train/CLASS, perhaps beside labels
-        below = {each: _split_folders(each) for each in others if each.is_dir()}
+        below = {each: _split_folders(each) for each in _folders(folder)}
         if not any(below.values()):
             return [], []
         inner = [each for each in below if each.name.lower() not in BESIDE]
@@ -218,13 +254,21 @@ def _splits(folder: Path) -> tuple[list[tuple[Path, str]], list[str]]:
         raise InputError(
             f"{top}: the folders {_named(groups)} name a split twice; expected one of each"
         )
-    if "train" not in by_role or len(by_role) < 2:
-        missing = "train" if "train" not in by_role else "test"
+    if "train" not in by_role:
         raise InputError(
-            f"{top}: a folder {_named(groups)}, but none called {missing!r}; expected both, or "
+            f"{top}: a folder {_named(groups)}, but none called 'train'; expected both, or "
             "CLASS/IMAGE without splits (a class needs another name than those of splits)"
         )
     remarks = []
+    for each, role in list(groups):
+        if role != "train" and {path.name for path in _folders(_innermost(each))} <= set(FILLERS):
+            remarks.append(f"{each}: no folders of classes in it; it is not used")
+            groups.remove((each, role))
+            del by_role[role]
+    if len(by_role) < 2:
+        [(train, _)] = groups
+        remarks.append(f"{train}: nothing to test on beside it; it is read as CLASS/IMAGE")
+        return [(train, None)], remarks
     if others:
         remarks.append(
             f"{top}: {len(others)} files or folders beside {_named(groups)} are not used, the "
@@ -247,8 +291,8 @@ def _split_folders(folder: Path) -> list[tuple[Path, str]]:
     Those with further words (`seg_train`) count if these are the same for two splits.
     """
     groups: defaultdict[tuple[str, ...], list[tuple[Path, str]]] = defaultdict(list)
-    for each in sorted(_visible(folder)):
-        if each.is_dir() and (called := split_name(each.name)) is not None:
+    for each in _folders(folder):
+        if (called := split_name(each.name)) is not None:
             groups[called[1]].append((each, called[0]))
     folders = groups.pop((), [])
     more = [group for group in groups.values() if {"train"} < {role for _, role in group}]
@@ -266,8 +310,10 @@ def read_class_names(path: str | Path) -> list[str]:
     if not folder.suffix and not folder.exists():
         raise InputError(f"{path}: no such folder; expected a folder for each class in it")
     if folder.is_dir():
-        parts = [part for part, split in _splits(folder)[0] if split == "train"] or [folder]
-        classes = sorted({composed(each.name) for part in parts for each in _class_folders(part)})
+        folder = _innermost(folder)
+        parts = [part for part, split in _splits(folder)[0] if split != "test"] or [folder]
+        parts = [each for part in parts for each in _class_folders(_innermost(part))[0]]
+        classes = sorted({composed(each.name) for each in parts})
     else:
         classes = list(map(composed, read_text_list(path)))
     if len(classes) < 2:
@@ -275,11 +321,19 @@ def read_class_names(path: str | Path) -> list[str]:
     return classes
 
 
-def _class_folders(folder: Path) -> Iterator[Path]:
-    folders = sorted(_visible(folder))
+def _class_folders(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the folders of classes, and files beside them, which are no pictures."""
+    folders = _folders(folder)
+    files = sorted(set(_visible(folder)) - set(folders))
+    if pictures := [each for each in files if _is_plain_picture(each)]:
+        tables = [f", such as {each}" for each in files if each.suffix.lower() in (".csv", ".tsv")]
+        raise InputError(
+            f"{pictures[0]}: a picture in no folder of a class; expected CLASS/IMAGE, or a CSV "
+            f"file with the columns path and label{''.join(tables[:1])}"
+        )
+    if not folders and (archives := [each for each in files if each.name.endswith(ARCHIVES)]):
+        raise InputError(f"{archives[0]}: an archive; expected it unpacked, as CLASS/IMAGE")
     for of_class in folders:
-        if not of_class.is_dir():
-            raise InputError(f"{of_class}: a file; expected one folder for each class")
         if writable(of_class.name) != of_class.name:
             raise InputError(f"{of_class}: the name of a class; expected text in UTF-8")
         if _split_folders(of_class) or (len(folders) == 1 and split_name(of_class.name)):
@@ -287,19 +341,21 @@ def _class_folders(folder: Path) -> Iterator[Path]:
                 f"{of_class}: a split where a class is expected; expected train/CLASS/IMAGE and "
                 "test/CLASS/IMAGE, or CLASS/IMAGE without splits"
             )
-        yield of_class
+    return folders, files
 
 
 def _digest(name: str) -> str:
     return hashlib.sha256(os.fsencode(name)).hexdigest()
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: Path, above: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """Yield the files below a folder; a link back to where it lies leads nowhere new."""
+    above |= {folder.resolve()}
     for path in _visible(folder):
-        if path.is_dir():
-            yield from _files(path)
-        else:
+        if not path.is_dir():
             yield path
+        elif path.resolve() not in above:
+            yield from _files(path, above)
 
 
 def image_files(folder: Path) -> list[Path]:
@@ -320,4 +376,13 @@ def _no_pictures(folder: Path, files: Sequence[Path], count: int) -> str:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.iterdir() if not is_systems(path.name))
+    shown = (path for path in folder.iterdir() if not is_systems(path.name))
+    return (path for path in shown if not (path.is_symlink() and _leads_above(path)))
+
+
+@cache
+def _leads_above(link: Path) -> bool:
+    above = link.parent.resolve().is_relative_to(link.resolve())
+    if above:
+        logger.warning("%s: a link to a folder above it, left out", link)
+    return above

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.names import composed, near_names
+from infopursuit.core.names import composed
 from infopursuit.core.tables import IMAGES
 from infopursuit.datasets.decoding import Encoded
 
@@ -73,6 +73,17 @@ def file_stamp(path: Path) -> str:
     """Return size and time of change: cheap, and enough to tell an edited file from the old."""
     status = path.stat()
     return f"{status.st_size} {status.st_mtime_ns}"
+
+
+def file_within(where: object, file: Path, folders: Sequence[Path]) -> Path:
+    """Return a file that a data set names; InputError unless it lies in one of the folders.
+
+    The author of a data set could name any file of this machine, for its page to show.
+    """
+    if not any(file.resolve().is_relative_to(folder.resolve()) for folder in folders):
+        expected = " or ".join(map(str, folders))
+        raise InputError(f"{where}: the image {file} is not in it; expected files in {expected}")
+    return file
 
 
 def _stamp_or_missing(path: Path) -> str:
@@ -192,15 +203,6 @@ def classes_of_one_split(
         yield (
             f"{where}: {len(old)} of {count} classes have no test images, and the accuracy is "
             f"that of the others: {named(old)}"
-        )
-
-
-def classes_alike(where: str | Path, classes: Iterable[Any]) -> Iterator[str]:
-    """Say which classes differ in case or blanks alone."""
-    for group in near_names(dict.fromkeys(map(str, classes))):
-        yield (
-            f"{where}: the classes {' and '.join(map(repr, group))} differ in case or blanks "
-            "alone, and are not one class"
         )
 
 

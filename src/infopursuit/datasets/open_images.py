@@ -6,8 +6,8 @@ FOLDER             train/CLASS/IMAGE and test/CLASS/IMAGE; class folders may hav
                    underscores and capitals of archives (`001.Black_footed_Albatross`)
 FOLDER             what `save_to_disk` of the library `datasets` wrote: the splits train and test,
                    one column of images, one of labels
-NAME.csv           a first line path,label,split; paths are relative to the file, labels are class
-                   names or numbers
+NAME.csv           columns path, label and split; paths are relative to the file, labels are class
+                   names or numbers (`infopursuit.datasets.picture_lists`)
 NAME.parquet       columns id, split, label (integers), class_name, image (encoded bytes); or as the
                    hub has it
 NAME.tar, FOLDER   tars of WebDataset, and folders of them or of Parquet files (see
@@ -30,16 +30,14 @@ but for case, leading numbers, blanks, underscores, hyphens and slashes.
 
 from __future__ import annotations
 
-import logging
-import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import is_file
 from infopursuit.core.tables import EMBEDDING, IMAGES, is_sharded, read_table, table_files
@@ -48,7 +46,6 @@ from infopursuit.datasets.image_folders import open_folder, splits_of
 from infopursuit.datasets.image_source import (
     COLUMNS,
     READ_ROWS,
-    SPLITS,
     ImageSource,
     checked_image_rows,
     file_stamp,
@@ -66,10 +63,8 @@ from infopursuit.datasets.packed_pictures import (
     read_packed,
     saved_by_datasets,
 )
+from infopursuit.datasets.picture_lists import LISTS
 
-logger = logging.getLogger(__name__)
-
-CSV_COLUMNS = ("path", "label", "split")
 NUMBER = re.compile("[0-9]{1,9}")
 
 
@@ -87,12 +82,10 @@ def open_image_source(path: str | Path, classes: Sequence[str]) -> ImageSource:
         return open_disk(path, classes) if saved else open_pinned_dataset(path, classes)
     if path.suffix == PARQUET and not (is_file(path) and lacks_columns(path)):
         return open_parquet(path, classes)
-    if is_packed(path):
+    if path.suffix in LISTS or is_packed(path):
         return open_packed(path, classes)
     if path.is_dir():
         return open_folder(path, classes)
-    if path.suffix == ".csv":
-        return open_csv(path, classes)
     what = "a file" if path.exists() else "nothing"
     raise InputError(
         f"{path}: expected images as a folder, .parquet, .tar, .csv, .npz or a .yaml that pins a "
@@ -170,8 +163,8 @@ def open_packed(path: Path, classes: Sequence[str]) -> ImageSource:
     numbers, labels = labels_of(path, classes), []
     for name, of_class in zip(packed.ids, packed.classes, strict=True):
         label = numbers.get(spelled(str(of_class)))
-        if label is None and isinstance(of_class, int) and of_class in range(len(classes)):
-            label = of_class
+        if label is None and NUMBER.fullmatch(str(of_class)) and int(of_class) < len(classes):
+            label = int(of_class)
         if label is None:
             raise InputError(
                 f"{path}: {name} has the class {of_class!r}; expected one of the class list, such "
@@ -181,53 +174,8 @@ def open_packed(path: Path, classes: Sequence[str]) -> ImageSource:
     splits = packed.splits or splits_of(packed.ids, labels)
     rows = image_rows(path, packed.ids, splits, labels, classes)
     assert packed.pictures is not None
+    if path.suffix in LISTS:
+        source = source_of_files(path, rows, packed.some_pictures())
+        return replace(source, stamp=f"{file_stamp(path)} {source.stamp}")
     images = streamed(packed.pictures, len(packed))
     return ImageSource(str(path), rows, packed_stamp(path), images)
-
-
-def open_csv(path: Path, classes: Sequence[str]) -> ImageSource:
-    """Open the data set of a CSV file with the columns path, label and split, in its order.
-
-    A path is absolute or relative to the folder of the CSV file, and is the id of its image. A
-    label is a class name, or the number of a class if no class is called that.
-    """
-    numbers = labels_of(path, classes)
-    names, splits, labels = [], [], []
-    table = read_csv_table(path, CSV_COLUMNS)
-    for row, values in enumerate(zip(*map(table.column, CSV_COLUMNS), strict=True)):
-        if "" in values:
-            absent = CSV_COLUMNS[values.index("")]
-            raise InputError(f"{table.where(row)}: no {absent}; expected a value")
-        name, text, split = values
-        label = numbers.get(spelled(text))
-        if label is None and NUMBER.fullmatch(text) and int(text) < len(classes):
-            label = int(text)
-        if label is None:
-            raise InputError(
-                f"{table.where(row)}: no class {text!r}; expected a class name or a number from "
-                f"0 to {len(classes) - 1}"
-            )
-        if split not in SPLITS:
-            raise InputError(f"{table.where(row)}: split {split!r}; expected 'train' or 'test'")
-        names.append(name)
-        splits.append(split)
-        labels.append(label)
-    files = [path.parent / name for name in names]
-    first: dict[str, int] = {}
-    for row, file in enumerate(files):
-        other = first.setdefault(os.path.normpath(file), row)
-        if other != row:
-            raise InputError(
-                f"{path}: the image {names[row]!r} is there twice, as {splits[other]} of the class "
-                f"{classes[labels[other]]!r} and as {splits[row]} of {classes[labels[row]]!r}; "
-                "expected one row for each image"
-            )
-    missing = [name for name, file in zip(names, files, strict=True) if not is_file(file)]
-    if missing:
-        what = f"{len(missing)} of {len(files)} images are not there, the first is {missing[0]!r}"
-        if len(missing) == len(files):
-            raise InputError(f"{path}: {what}; expected paths relative to the folder of the file")
-        logger.warning("%s: %s", path, what)
-    rows = image_rows(path, names, splits, labels, classes)
-    source = source_of_files(path, rows, files)
-    return ImageSource(source.where, rows, f"{file_stamp(path)} {source.stamp}", source.images)

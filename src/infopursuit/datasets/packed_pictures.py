@@ -6,6 +6,7 @@ NAME.parquet           the hub's form, a column of images with class names in th
                        columns image (encoded), class_name or label, id, split
 NAME.tar               WebDataset: KEY.jpg beside KEY.cls, KEY.json (class_name or label) or
                        KEY.txt; numbers are lines of classnames.txt, if that lies beside the tar
+NAME.csv               a list of pictures: columns of paths, classes, splits (`picture_lists`)
 FOLDER                 such Parquet files or tars, as train-00000.parquet or train/00000.tar; or
                        what `save_to_disk` of the library `datasets` wrote
 
@@ -27,17 +28,19 @@ from typing import Any
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_regular, is_file, read_text_list
-from infopursuit.core.names import composed, is_systems
+from infopursuit.core.names import is_systems
 from infopursuit.datasets.decoding import suffixes
 from infopursuit.datasets.embedding_files import embedded_samples, image_column, roles
 from infopursuit.datasets.image_source import files_stamp, split_name
-from infopursuit.datasets.samples import HUB, Samples
+from infopursuit.datasets.labels import KEYS, class_labels
+from infopursuit.datasets.picture_lists import LISTS, is_picture_list, read_picture_list
+from infopursuit.datasets.samples import HUB, Samples, joined
 
 logger = logging.getLogger(__name__)
 
 TAR, PARQUET, PINS = ".tar", ".parquet", (".yaml", ".yml")
-# What a sample of a tar says of its class, the first first, and keys of its JSON.
-LABELS, KEYS = ("cls", "json", "txt"), ("class_name", "label_name", "class", "cls", "label")
+# What a sample of a tar says of its class, the first first.
+LABELS = ("cls", "json", "txt")
 NAMES = "classnames.txt"
 # Bytes of a file that holds a label; some have a caption beside it.
 LONGEST_LABEL = 2**20
@@ -52,6 +55,8 @@ def is_packed(given: str | Path) -> bool:
         return True
     if path.is_dir():
         return saved_by_datasets(path) or bool(_files(path))
+    if is_picture_list(path):
+        return True
     return path.suffix == PARQUET and is_file(path) and image_column(path) is not None
 
 
@@ -71,10 +76,12 @@ def read_packed(given: str | Path, label: str | None = None) -> Samples:
         if label is not None:
             raise InputError(f"{given}: --label: expected it with Parquet; a YAML file names one")
         return saved_samples(path) if path.is_dir() else pinned_samples(path)
+    if path.suffix.lower() in LISTS:
+        return read_picture_list(path, label)
     files = _files(path) if path.is_dir() else [path]
     parts = [_of_tar(file) if file.suffix.lower() == TAR else embedded_samples(file, label)
              for file in files]  # fmt: skip
-    whole = _joined(str(given), parts)
+    whole = joined(str(given), parts)
     if whole.splits is not None:
         return whole
     called = [_split(file, path) for file in files]
@@ -88,26 +95,6 @@ def read_packed(given: str | Path, label: str | None = None) -> Samples:
     splits = roles(Path(given), named)
     rows = [row for row, split in enumerate(splits) if split is not None]
     return replace(whole, splits=splits).subset(rows)
-
-
-def _joined(where: str, parts: Sequence[Samples]) -> Samples:
-
-    def all_of(name: str) -> list[Any] | None:
-        columns = [getattr(part, name) for part in parts]
-        if any(column is None for column in columns):
-            return None
-        return [each for column in columns for each in column]
-
-    places = [(part, row) for part in parts for row in range(len(part))]
-
-    def pictures(rows: Sequence[int]) -> list[Any]:
-        by_row: dict[int, Any] = {}
-        for part in parts:
-            here = [row for row in rows if places[row][0] is part]
-            by_row |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
-        return [by_row[row] for row in rows]
-
-    return Samples(where, all_of("ids") or [], all_of("classes"), all_of("splits"), pictures)
 
 
 def packed_stamp(path: Path) -> str:
@@ -173,8 +160,7 @@ def _of_tar(file: Path) -> Samples:
         raise InputError(f"{file}: no such file; expected a tar of pictures") from error
     except (tarfile.TarError, OSError, EOFError) as error:
         raise InputError(f"{file}: not a readable tar ({error})") from error
-    ids, classes, places, other = [], [], [], 0
-    names = _class_names(file)
+    ids, labels, places, other = [], [], [], 0
     for key, parts in samples.items():
         kinds = [kind for kind in parts if f".{kind.split('.')[-1]}" in _suffixes()]
         if len(kinds) > 1:
@@ -184,16 +170,17 @@ def _of_tar(file: Path) -> Samples:
             continue
         ids.append(f"{file.stem}/{key}.{kinds[0]}")
         places.append(parts[kinds[0]])
-        classes.append(_class_of(file, key, parts, names))
+        labels.append(_label_of(file, key, parts))
     if not ids:
         raise InputError(f"{file}: no picture in it; expected KEY.jpg and KEY.cls")
     if other:
         logger.warning("%s: %d of %d samples have no picture", file, other, len(samples))
-    labels = None if all(each is None for each in classes) else classes
-    return Samples(str(file), ids, labels, pictures=partial(_read, file, places))
+    classes = class_labels(file, labels, _class_names(file))
+    known = None if all(each is None for each in classes) else classes
+    return Samples(str(file), ids, known, pictures=partial(_read, file, places))
 
 
-def _class_of(file: Path, key: str, parts: dict[str, tuple[int, int]], names: Sequence[str]) -> Any:
+def _label_of(file: Path, key: str, parts: dict[str, tuple[int, int]]) -> Any:
     kind = next((each for each in LABELS if each in parts), None)
     if kind is None:
         return None
@@ -207,12 +194,8 @@ def _class_of(file: Path, key: str, parts: dict[str, tuple[int, int]], names: Se
             label = next((content[each] for each in KEYS if each in content), None)
         except (ValueError, TypeError, RecursionError) as error:
             raise InputError(f"{file}: {key}.json: expected a JSON object ({error})") from error
-    label = int(label) if isinstance(label, str) and re.fullmatch("[0-9]{1,18}", label) else label
-    if not isinstance(label, int):
-        return None if label in (None, "") else composed(label)
-    if names and label not in range(len(names)):
-        raise InputError(f"{file}: {key} has the label {label}; {NAMES} has {len(names)} names")
-    return names[label] if names else label
+    number = isinstance(label, str) and re.fullmatch("-?[0-9]{1,18}", label)
+    return int(label) if number else label
 
 
 def _class_names(file: Path) -> list[str]:

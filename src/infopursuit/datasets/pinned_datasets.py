@@ -29,11 +29,13 @@ from infopursuit.datasets.image_source import (
     ImageSource,
     check_class_names,
     file_stamp,
+    file_within,
     files_stamp,
     image_rows,
     split_name,
     streamed,
 )
+from infopursuit.datasets.labels import class_labels
 from infopursuit.datasets.samples import HUB, Pictures, Samples, of_list
 
 # A pattern of files that are not in the folder: an address, an absolute path, the folder above.
@@ -138,7 +140,7 @@ class Found(NamedTuple):
     names: Sequence[str] | None  # the classes in the order of the labels; None without names
     ids: Sequence[str]
     splits: Sequence[str] | None  # train or test, of each; None without splits
-    labels: Sequence[int]  # -1 of an image without one
+    labels: Sequence[Any]  # None of an image without one
     stamp: str  # changes when the images do
     pictures: Pictures
 
@@ -218,16 +220,14 @@ def _find(path: Path, pinned: PinnedDataset) -> Found:
 def _source(path: Path, pinned: PinnedDataset, found: Found, classes: Sequence[str]) -> ImageSource:
     if found.names is not None:
         check_class_names(found.where, found.names, classes, pinned.renamed)
-    rows = image_rows(path, found.ids, found.splits or (), found.labels, classes)
+    labels = [-1 if each is None else each for each in found.labels]
+    rows = image_rows(path, found.ids, found.splits or (), labels, classes)
     return ImageSource(str(path), rows, found.stamp, streamed(found.pictures, len(found.ids)))
 
 
 def _samples(where: str | Path, found: Found, renamed: Mapping[str, str] | None = None) -> Samples:
-    names, known = found.names, renamed or {}
-    classes: list[Any] = [
-        None if label < 0 else label if names is None else known.get(names[label], names[label])
-        for label in found.labels
-    ]
+    names = [(renamed or {}).get(name, name) for name in found.names or ()]
+    classes = class_labels(where, found.labels, names)
     splits = None if found.splits is None else list(found.splits)
     return Samples(str(where), list(found.ids), classes, splits, found.pictures)
 
@@ -395,17 +395,10 @@ def _of_datasets(
         if image is None:
             return None
         if image["bytes"] is None and image["path"] is not None:
-            file = Path(image["path"])
-            # The author of a data set could name any file of this machine, for its page to show.
-            if not any(file.resolve().is_relative_to(folder.resolve()) for folder in folders):
-                expected = " or ".join(map(str, folders))
-                raise InputError(
-                    f"{where}: the image {file} is not in it; expected files in {expected}"
-                )
-            return file
+            return file_within(where, Path(image["path"]), folders)
         return image["bytes"]
 
-    labels = [_labels(data[label][:]) for data in encoded]
+    labels = [class_labels(where, data[label][:]) for data in encoded]
     return _of_splits(
         where, names, labels, stamp, encoded, lambda data, row: stored(data[row][image])
     )
@@ -414,7 +407,7 @@ def _of_datasets(
 def _of_splits(
     where: str | Path,
     names: Sequence[str] | None,
-    labels: Sequence[Sequence[int]],
+    labels: Sequence[Sequence[Any]],
     stamp: str,
     sets: Sequence[Any],
     picture: Callable[[Any, int], Any],
@@ -428,10 +421,6 @@ def _of_splits(
 
     splits = split_of if len(sets) > 1 else None
     return Found(where, names, ids, splits, [each for of in labels for each in of], stamp, pictures)
-
-
-def _labels(given: Sequence[int | None]) -> list[int]:
-    return [-1 if each is None else each for each in given]
 
 
 # -- torchvision ----------------------------------------------------------------------------------

@@ -64,9 +64,7 @@ def read_samples(given: str, table: Wanted | None = None) -> Samples:
     if path.is_dir() and any(each.is_dir() for each in path.iterdir() if not is_systems(each.name)):
         from infopursuit.datasets.image_folders import read_image_folder
 
-        folder = read_image_folder(path)
-        ids = [writable(file.relative_to(path).as_posix()) for file in folder.pictures]
-        return Samples(given, ids, folder.labels, folder.splits, of_list(folder.pictures))
+        return read_image_folder(path)
     if path.suffix in ROWS and (path.suffix != ".parquet" or path.exists()):
         from infopursuit.datasets.embedding_files import embedded_samples
 

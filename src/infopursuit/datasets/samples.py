@@ -93,6 +93,37 @@ class Samples:
         return self.subset(places) if places else None
 
 
+def joined(where: str, parts: Sequence[Samples]) -> Samples:
+    """Return samples one after the other; what one of them lacks is not there."""
+    if len(parts) == 1:
+        return replace(parts[0], where=where)
+
+    def all_of(name: str) -> list[Any] | None:
+        columns = [getattr(part, name) for part in parts]
+        if any(column is None for column in columns):
+            return None
+        return [each for column in columns for each in column]
+
+    places = [(part, row) for part in parts for row in range(len(part))]
+
+    def pictures(rows: Sequence[int]) -> list[Any]:
+        by_row: dict[int, Any] = {}
+        for part in parts:
+            here = [row for row in rows if places[row][0] is part]
+            by_row |= zip(here, part.some_pictures([places[row][1] for row in here]), strict=True)
+        return [by_row[row] for row in rows]
+
+    rows = [part.rows for part in parts]
+    return Samples(
+        where,
+        all_of("ids") or [],
+        all_of("classes"),
+        all_of("splits"),
+        None if any(part.pictures is None for part in parts) else pictures,
+        None if any(each is None for each in rows) else np.concatenate(rows),
+    )
+
+
 class Readable(NamedTuple):
     """What could be read of what was given.
 

@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Float
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import NUMBER, number_cells
 
 # A column of texts with more different ones holds names or sentences, not categories.
 MOST_CATEGORIES = 254
@@ -29,6 +30,8 @@ YES_OR_NO = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 ONE_OR_ZERO = {"1.0": 1.0, "0.0": 0.0}
 # How files write booleans.
 TRUTHS = {"true": 1.0, "false": 0.0}
+# Where a table of pyarrow says what its file has as the decimal mark.
+MARK = b"decimal"
 # What a column may not hold, in objects.
 DATES = (datetime.date, datetime.time, datetime.timedelta)
 
@@ -59,8 +62,9 @@ class TableColumns:
             return None
         for name, values in columns:
             _check_values(values, name)
-        kinds = [_categories(values, name) for name, values in columns]
-        if all(kind is None for kind in kinds):
+        kinds = [_categories(values, name, _decimal(X)) for name, values in columns]
+        if all(kind is None and not _has_texts(values)
+               for kind, (_, values) in zip(kinds, columns, strict=True)):  # fmt: skip
             return None
         shown = [name for name, _ in columns] if names is None else names
         return cls(tuple(map(str, shown)), tuple(kinds))
@@ -87,7 +91,7 @@ class TableColumns:
         parts = []
         for (_, values), name, known in zip(columns, self.names, self.categories, strict=True):
             if known is None:
-                parts.append(_numbers(values, name))
+                parts.append(_numbers(values, name, _decimal(X)))
                 continue
             code = _coding(known)
             texts = [_text(value) for value in values]
@@ -120,9 +124,17 @@ class Wanted:
     named_by: str | None = None
 
 
-def column_names(X: Any) -> list[Any]:
+def column_names(X: Any) -> list[str]:
     """Return the names of the columns of a data frame, or of a table of pyarrow; none of others."""
-    return list(getattr(X, "column_names", getattr(X, "columns", ())))
+    return list(map(str, getattr(X, "column_names", getattr(X, "columns", ()))))
+
+
+def with_text_names(X: Any) -> Any:
+    """Return a data frame whose columns are called by texts: 2023 is a name, not a place."""
+    names = list(getattr(X, "columns", ()))
+    if all(isinstance(name, str) for name in names) or not hasattr(X, "set_axis"):
+        return X
+    return X.set_axis(list(map(str, names)), axis=1)
 
 
 def row_names(X: Any, count: int, noun: str) -> list[str]:
@@ -205,11 +217,12 @@ def check_numbers(X: Any) -> None:
 
 
 def _columns(X: Any) -> list[tuple[str, Any]] | None:
-    if column_names(X) and hasattr(X, "__getitem__"):
-        names = column_names(X)
-        if len(set(names)) < len(names):
-            return None
-        return [(str(name), _values(X[name])) for name in names]
+    names = column_names(X)
+    if names and hasattr(X, "__getitem__"):
+        X = with_text_names(X)
+        return (
+            None if len(set(names)) < len(names) else [(name, _values(X[name])) for name in names]
+        )
     if hasattr(X, "toarray"):
         return None
     try:
@@ -232,7 +245,16 @@ def _values(column: Any) -> np.ndarray:
     return array.astype(object) if kind == "category" else array
 
 
-def _categories(values: np.ndarray, name: str) -> tuple[str, ...] | None:
+def _decimal(X: Any) -> str:
+    """Return the decimal mark of the file that a table was read from."""
+    return ((getattr(getattr(X, "schema", None), "metadata", None) or {}).get(MARK, b".")).decode()
+
+
+def _has_texts(values: np.ndarray) -> bool:
+    return values.dtype.kind in "UOT" and any(isinstance(value, str) for value in values)
+
+
+def _categories(values: np.ndarray, name: str, decimal: str) -> tuple[str, ...] | None:
     """Return the categories in a column in order; none for yes or no, None for numbers."""
     if values.dtype.kind not in "bUOT":
         return None
@@ -246,6 +268,13 @@ def _categories(values: np.ndarray, name: str) -> tuple[str, ...] | None:
     distinct = {text for value in values if (text := _text(value)) is not None}
     if {text.casefold() for text in distinct} <= set(YES_OR_NO):
         return ()
+    if not all(map(NUMBER.fullmatch, distinct)):  # texts of plain numbers are meant as texts
+        texts = [text for value in values if (text := _text(value)) is not None]
+        numbers, remark = number_cells(texts, decimal)
+        if numbers is not None:
+            return None
+        if remark:
+            warnings.warn(f"column {name!r}: {remark}", stacklevel=4)
     if len(distinct) > MOST_CATEGORIES:
         raise InputError(
             f"column {name!r} has {len(distinct)} different texts; expected categories, at most "
@@ -267,8 +296,8 @@ def _is_gap(value: Any) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def _numbers(values: np.ndarray, name: str) -> np.ndarray:
-    """Return a column of numbers; gaps are NaN.
+def _numbers(values: np.ndarray, name: str, decimal: str = ".") -> np.ndarray:
+    """Return a column of numbers; gaps are NaN, and so are a few texts of none.
 
     Raises:
         InputError: a value is not a finite number, a text of one, true or false.
@@ -278,6 +307,12 @@ def _numbers(values: np.ndarray, name: str) -> np.ndarray:
         bad = np.flatnonzero(np.isinf(numbers))
     else:
         parsed = [_number(value) for value in values]
+        texts = [_text(value) for value in values if isinstance(value, str)]
+        if None in parsed and len(texts) == sum(not _is_gap(value) for value in values):
+            of_text, remark = number_cells([text for text in texts if text], decimal)
+            if of_text is not None:
+                warnings.warn(f"column {name!r}: {remark}", stacklevel=5)
+                parsed = [of_text.get(_text(value) or "", math.nan) for value in values]
         bad = [row for row, each in enumerate(parsed) if each is None]
         numbers = np.array([] if len(bad) else parsed, dtype=np.float64)
     if len(bad):

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from infopursuit.core.csv_tables import read_csv_table
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import check_regular
-from infopursuit.core.numbers import NUMBER
+from infopursuit.core.numbers import NUMBER, number_cells
 from infopursuit.datasets.samples import Samples
-from infopursuit.datasets.table_columns import MOST_CATEGORIES, Wanted, is_dates
+from infopursuit.datasets.table_columns import MARK, MOST_CATEGORIES, Wanted, is_dates
 
 logger = logging.getLogger("infopursuit")
 
@@ -98,10 +98,17 @@ class TableFile:
         if len(set(known)) < len(known):
             return False
         if not all(WHOLE.fullmatch(text) for text in known):
-            return not _is_number(self.values.schema.field(name).type) and not is_dates(known)
+            return not self._has_numbers(name) and not is_dates(known)
         numbers = sorted(int(float(text)) for text in known)
         counted = len(numbers) > 2 and numbers[-1] - numbers[0] == len(numbers) - 1
         return counted or NAMES_ROWS.fullmatch(name) is not None
+
+    def _has_numbers(self, name: str) -> bool:
+        kind, mark = self.values.schema.field(name).type, (self.values.schema.metadata or {})
+        if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
+            return True
+        cells = [text.strip() for text in self.texts(name) if text is not None]
+        return number_cells(cells, mark.get(MARK, b".").decode()).numbers is not None
 
     def _reason(self, name: str) -> str | None:
         kind = self.values.schema.field(name).type
@@ -117,7 +124,7 @@ class TableFile:
             return "has one value" if len(known) == len(texts) else None
         if self.names_rows(name):
             return f"all its {len(known)} values differ"
-        if len(set(known)) > MOST_CATEGORIES and not _is_number(kind):
+        if len(set(known)) > MOST_CATEGORIES and not self._has_numbers(name):
             odd = next((text for text in known if not NUMBER.fullmatch(text)), known[0])
             return f"has {len(set(known))} different texts, such as {odd[:40]!r}"
         return None
@@ -145,6 +152,8 @@ def read_table(path: Path) -> TableFile:
         ]
         typed = [_typed(column, table.decimal_comma) for column in cells]
         values = pa.Table.from_arrays(typed, names=names)
+        if table.decimal_comma:
+            values = values.replace_schema_metadata({MARK: b","})
         written = pa.Table.from_arrays([pa.array(each, pa.string()) for each in cells], names=names)
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -193,7 +202,3 @@ def _typed(cells: list[str | None], decimal_comma: bool) -> pa.Array:
             return pa.array(cells, pa.string())
         numbers.append(None if text is None else float(text))
     return pa.array(numbers, pa.float64())
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)

@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from infopursuit.core.defaults import own_defaults
 from infopursuit.core.errors import InputError, one_such_as
 from infopursuit.core.renderers import renderer
 from infopursuit.datasets.matrix import Matrix, UnitMatrix, as_tensor
 from infopursuit.datasets.samples import is_pictures, names_of
-from infopursuit.datasets.table_columns import TableColumns
-from infopursuit.datasets.table_columns import column_names as names_of_columns
+from infopursuit.datasets.table_columns import TableColumns, column_names
 from infopursuit.datasets.trained_on import each_row, seen
 from infopursuit.estimators import persistence
 from infopursuit.estimators.persistence import SavedModel
@@ -46,6 +46,7 @@ REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 Model = TypeVar("Model", bound="PursuitClassifier")
 
 
+@own_defaults
 class PursuitClassifier:
     """The part that does not depend on how a model is fitted.
 
@@ -585,9 +586,3 @@ def rows_of(model: PursuitClassifier, X: Any) -> Matrix:
             names, or they are pictures and the model does not know its CLIP.
     """
     return model._rows(X)
-
-
-def column_names(X: Any) -> list[str]:
-    """Return the names of a data frame's columns; none of an array, or if they are not texts."""
-    names = names_of_columns(X)
-    return names if all(isinstance(name, str) for name in names) else []

@@ -9,8 +9,13 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from infopursuit.datasets.matrix import Matrix, as_tensor
-from infopursuit.datasets.table_columns import TableColumns, check_numbers
-from infopursuit.estimators.base import PursuitClassifier, column_names
+from infopursuit.datasets.table_columns import (
+    TableColumns,
+    check_numbers,
+    column_names,
+    with_text_names,
+)
+from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.questions.columns import TableQuestions
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.labels import refuse_complex, refuse_missing
@@ -36,6 +41,7 @@ class Inputs(PursuitClassifier):
     def _table_to_fit(
         self, X: Any, y: Any, constraints: QuestionConstraints
     ) -> tuple[Matrix, Any, QuestionSource]:
+        X = with_text_names(X)
         self.columns_ = TableColumns.of(X)
         rows, y = self._checked(X, y, reset=True)
         source = self._own_source() or TableQuestions()
@@ -49,6 +55,7 @@ class Inputs(PursuitClassifier):
         checked: dict[str, Any] = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         refuse_complex("X", X)
         refuse_complex("y", y)
+        X = with_text_names(X)
         if self.columns_ is not None or (not reset and column_names(X)):
             # Names of columns first: cells of a column that is not meant have no say.
             validate_data(self, X, reset=reset, skip_check_array=True)

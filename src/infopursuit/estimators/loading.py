@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from infopursuit.core.defaults import own_defaults
 from infopursuit.estimators.base import PursuitClassifier, load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.variational import VariationalInformationPursuit
@@ -13,6 +14,7 @@ ESTIMATORS = {
 }
 
 
+@own_defaults
 def load(
     folder_or_repository: str | Path, clip: str | Path | None = None, device: str = "auto"
 ) -> PursuitClassifier:

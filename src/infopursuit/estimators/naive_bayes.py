@@ -18,6 +18,7 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from infopursuit.core.defaults import own_defaults
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.matrix import UnitMatrix
 from infopursuit.datasets.trained_on import each_row, remember
@@ -40,6 +41,7 @@ from infopursuit.questions.pursuits import (
 from infopursuit.questions.source import SOURCES, QuestionSource
 
 
+@own_defaults
 @dataclass(eq=False, repr=False)
 class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, BaseEstimator):
     """Information Pursuit: asks the most informative question, adds up evidence.

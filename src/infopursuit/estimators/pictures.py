@@ -18,17 +18,18 @@ from typing import Any
 import numpy as np
 
 from infopursuit.clip.weights import clip_source
+from infopursuit.core.defaults import own_defaults
 from infopursuit.core.errors import InputError
 from infopursuit.core.names import composed
 from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.embedding_files import of_classes
 from infopursuit.datasets.image_folders import (
     TEST_FRACTION,
-    LabelledPictures,
     read_image_folder,
     splits_of,
 )
 from infopursuit.datasets.image_source import SPLITS
+from infopursuit.datasets.labels import with_labels
 from infopursuit.datasets.packed_pictures import is_packed, read_packed
 from infopursuit.datasets.samples import Samples, names_of, of_list
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
@@ -39,6 +40,7 @@ logger = logging.getLogger("infopursuit")
 HOW = tuple(each.name for each in fields(Embedding) if each.name != "source")
 
 
+@own_defaults
 def fit(
     images: Any,
     classes: Any = None,
@@ -119,7 +121,9 @@ def labelled_pictures(
             f"{len(labels)} labels for {len(pictures)} pictures; expected one for each (a folder "
             "CLASS/IMAGE brings its own)"
         )
-    return _samples("images", LabelledPictures(pictures, np.array(labels).tolist())), None
+    names = names_of(pictures, len(pictures))
+    samples = Samples("images", names, np.array(labels).tolist(), pictures=of_list(pictures))
+    return samples, None
 
 
 def _of_path(
@@ -127,12 +131,13 @@ def _of_path(
 ) -> tuple[Samples, Samples | None]:
     packed = is_packed(images)
     if packed:
-        samples = _labelled(read_packed(images, label))
+        samples = _several_of_each(with_labels(read_packed(images, label)))
         names = samples.ids
     else:
-        folder = read_image_folder(images)
-        samples = _samples(images, folder)
-        names = [file.relative_to(images).as_posix() for file in folder.pictures]
+        samples = read_image_folder(images)
+        files = samples.some_pictures()
+        samples = replace(samples, ids=list(map(str, files)))
+        names = [file.relative_to(images).as_posix() for file in files]
     split = samples.splits is None and test_fraction > 0
     if split:
         samples = replace(samples, splits=splits_of(names, samples.classes, test_fraction))
@@ -155,25 +160,11 @@ def _of_path(
     return train, test
 
 
-def _labelled(samples: Samples) -> Samples:
-    labelled = [row for row, each in enumerate(samples.classes or ()) if each is not None]
-    if not labelled:
+def _several_of_each(samples: Samples) -> Samples:
+    classes = set(samples.classes)
+    if len(classes) > max(len(samples) / 2, 2):
         raise InputError(
-            f"{samples.where}: no classes; expected a column label or class_name of Parquet, or "
-            "the one that --label names; in a tar KEY.cls, KEY.json or KEY.txt beside KEY.jpg"
+            f"{samples.where}: {len(classes)} classes of {len(samples)} pictures, such as "
+            f"{samples.classes[0]!r}; expected several pictures of each class"
         )
-    if len(labelled) < len(samples):
-        without = len(samples) - len(labelled)
-        logger.warning("%s: %d of %d have no class, left out", samples.where, without, len(samples))
-    classes = {samples.classes[row] for row in labelled}
-    if len(classes) > max(len(labelled) / 2, 2):
-        raise InputError(
-            f"{samples.where}: {len(classes)} classes of {len(labelled)} pictures, such as "
-            f"{samples.classes[labelled[0]]!r}; expected several pictures of each class"
-        )
-    return samples if len(labelled) == len(samples) else samples.subset(labelled)
-
-
-def _samples(where: str | Path, labelled: LabelledPictures) -> Samples:
-    names = names_of(labelled.pictures, len(labelled.pictures))
-    return Samples(str(where), names, labelled.labels, labelled.splits, of_list(labelled.pictures))
+    return samples

@@ -22,6 +22,7 @@ from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.samples import Readable, Samples
 from infopursuit.datasets.trained_on import remember
+from infopursuit.datasets.trained_on import seen as seen_in_fit
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.texts.annotations import Annotations, read_annotations
 from infopursuit.texts.knowledge import read_knowledge_csv
@@ -125,7 +126,10 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
     train = of_train.samples
     missing = sorted(classes - set(train.labels.tolist())) if seen else []
     if missing:
-        raise InputError(f"the class {missing[0]!r} has no readable picture; expected at least one")
+        first = next((f" ({name}: {why})" for name, why in of_train.rejected.items()), "")
+        raise InputError(
+            f"the class {missing[0]!r} has no readable picture{first}; expected at least one"
+        )
     invented: list[str] = []
     if helper is not None:
         names = sorted({str(each) for each in train.labels.tolist()})
@@ -162,9 +166,10 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
     read = [of_train]
     if test is not None and test.ids:
         read.append(Readable(test) if tower is None else tower.readable(test))
-        test = read[-1].samples
-        model.provenance_["test_images"] = len(test.ids)
-        model.provenance_["test_accuracy"] = float(model.score(test.rows, test.labels))
+        test = _not_fitted_on(model.provenance_, read[-1].samples)
+        if test.ids:
+            model.provenance_["test_images"] = len(test.ids)
+            model.provenance_["test_accuracy"] = float(model.score(test.rows, test.labels))
     if seen:
         _warn_of_copies(read)
         rejected = {name: why for each in read for name, why in each.rejected.items()}
@@ -177,6 +182,21 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
             if query in shipped or query in invented
         }
     return Fitted(model, test, annotations if isinstance(annotations, Annotations) else None)
+
+
+def _not_fitted_on(provenance: dict[str, Any], test: Samples) -> Samples:
+    """Return the test images that are no training images, too; say how many are."""
+    fitted_on = seen_in_fit(provenance, test.some_pictures() or test.rows)
+    if not fitted_on.any():
+        return test
+    of_others = "accuracy is that of the others" if not fitted_on.all() else "there is no accuracy"
+    warnings.warn(
+        f"{fitted_on.sum()} of {counted(len(test.ids), 'test image')} were fitted on, too: "
+        f"{of_others}",
+        UserWarning,
+        stacklevel=4,
+    )
+    return test.subset(np.flatnonzero(~fitted_on).tolist())
 
 
 def _questions(plan: Plan) -> tuple[list[str], list[str] | None, dict[str, Any]]:

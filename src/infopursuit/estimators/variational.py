@@ -19,6 +19,7 @@ from jaxtyping import Int
 from sklearn.base import BaseEstimator, ClassifierMixin
 from torch import Tensor
 
+from infopursuit.core.defaults import own_defaults
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import (
     EmbeddedShards,
@@ -73,6 +74,7 @@ class Start(NamedTuple):
     note: str | None = None
 
 
+@own_defaults
 @dataclass(eq=False, repr=False)
 class VariationalInformationPursuit(Inputs, ClassifierMixin, BaseEstimator):
     """Variational Information Pursuit with a learned dictionary (Kolek et al., ICCV 2025).

@@ -17,15 +17,19 @@ import numpy as np
 from jaxtyping import Float
 
 from infopursuit.core.errors import InputError
+from infopursuit.core.numbers import UNKNOWN
 
 logger = logging.getLogger(__name__)
 
 YES, NO = "yes", "no"
 ANSWERS = {"yes": YES, "y": YES, "true": YES, "no": NO, "n": NO, "false": NO}
-# Not known, or not applicable: the question tells nothing about the class.
-UNKNOWN = ("", "?", "-", "–", "—", "n/a", "na", "not applicable", "inapplicable", "unknown")
 # What - means beside +, as in tables of tests.
-SIGNS = {"+": YES, "-": NO, "–": NO, "+/-": f"{YES}|{NO}", "±": f"{YES}|{NO}", "v": f"{YES}|{NO}"}
+SIGNS = {"+": YES, "(+)": YES, **dict.fromkeys(("-", "–", "—", "−", "(-)"), NO),
+         **dict.fromkeys(("+/-", "-/+", "+|-", "±", "v"), f"{YES}|{NO}")}  # fmt: skip
+# A sign of a positive test, which is no sign of a number.
+PLUS = re.compile(r"\(?\+(?!\s*[\d.,]).*|±")
+# What stands between two states of one cell, as people write it in place of |.
+SEVERAL = re.compile(r"\s*[/,;&]\s*|\s+(?:or|and|to)\s+")
 # A person chooses one of at most as many states.
 MOST_STATES = 100
 # A column of texts with more different ones, in most of its rows, names the classes.
@@ -89,11 +93,29 @@ def alike(state: str) -> str:
 
 
 def known_cells(cells: Sequence[str]) -> list[str]:
-    """Return tidy cells; "" where one says nothing. A - beside + is a no."""
-    signs = "+" in cells and all(cell in SIGNS or cell.casefold() in UNKNOWN for cell in cells)
-    if signs:
+    """Return tidy cells; "" where one says nothing. A - beside + is a no, or a state."""
+    signs = any(map(PLUS.fullmatch, cells))
+    if signs and all(cell in SIGNS or cell.casefold() in UNKNOWN for cell in cells):
         return [SIGNS.get(cell, "") for cell in cells]
-    return ["" if cell.casefold() in UNKNOWN else cell for cell in cells]
+    states = SIGNS if signs else ()
+    return ["" if cell.casefold() in UNKNOWN and cell not in states else cell for cell in cells]
+
+
+def _separate(cells: Sequence[str], where: Where) -> list[str]:
+    """Return cells with | between states, where these are states of other cells; tell of it."""
+    alone = {alike(cell) for cell in cells if not SEVERAL.search(cell)}
+    separate = []
+    for row, cell in enumerate(cells):
+        parts = [alike(part) for part in SEVERAL.split(cell)]
+        known = [part in alone for part in parts]
+        several = len(parts) > 1 and any(known)
+        separate.append("|".join(parts) if several and all(known) else cell)
+        if several:
+            says = "several states" if all(known) else "one state, as not all of it are states"
+            logger.warning(
+                "%s: %r is read as %s; a | says one or the other", where(row), cell, says
+            )
+    return separate
 
 
 def read_numbers(cells: Sequence[str], where: Where, commas: bool) -> Numbers | None:
@@ -191,6 +213,7 @@ def read_states(cells: Sequence[str], where: Where) -> States | None:
         InputError: a share is none, shares of a class sum to more than 1, yes or no is misspelt, or
             there are too many states.
     """
+    cells = _separate(cells, where)
     parsed = [_shares(cell, where(row)) if cell else {} for row, cell in enumerate(cells)]
     first = where(next((row for row, each in enumerate(parsed) if each), 0))
     spelt = Counter(state for each in parsed for state in each)

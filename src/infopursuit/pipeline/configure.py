@@ -9,7 +9,8 @@ name of a kind, such as `variational`, stands for all methods of that kind.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+import re
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from infopursuit.core.errors import InputError
-from infopursuit.core.files import atomic_write
+from infopursuit.core.files import atomic_write, read_text
 from infopursuit.core.settings import read_yaml
 from infopursuit.estimators.methods import methods as known_methods
 from infopursuit.pipeline.params import Params, load_params
@@ -52,11 +53,50 @@ def _write_merged(overlay: str | Path, params: str | Path, out: Path) -> Params:
     _name_methods(merged, changes)
     _merge(merged, changes)
     yaml.dump(merged, out)
+    before, after = (read_text(path, "expected settings in YAML") for path in (params, out))
+    out.write_text(_with_comments(before, after), encoding="utf-8", newline="")
     try:
         return load_params(out)
     except InputError as error:
         message = str(error).replace(str(out), f"{params} with {overlay}")
         raise InputError(message) from error
+
+
+def _with_comments(before: str, after: str) -> str:
+    """Return settings with the comments that were above their keys before.
+
+    A data set that comes in place of another has the comments of that one.
+    """
+    comments: dict[tuple[str, ...], list[str]] = {}
+    above: list[str] = []
+    for line, path in _paths(before):
+        if path is None:
+            above = [*above, line] if line.lstrip().startswith("#") else []
+        else:
+            comments.setdefault(path, above)
+            above = []
+    lines: list[str] = []
+    for line, path in _paths(after):
+        lost = comments.pop(path, []) if path is not None else []
+        if not (lines and lines[-1].lstrip().startswith("#")):
+            indent = line[: len(line) - len(line.lstrip())]
+            lines += [f"{indent}{each.lstrip()}" for each in lost]
+        lines.append(line)
+    return "".join(lines)
+
+
+def _paths(text: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+    """Yield each line, with the keys that lead to it if it has one; any name of `REPLACED` is *."""
+    keys: list[tuple[int, str]] = []
+    for line in text.splitlines(keepends=True):
+        key = re.match(r"( *)([^\s#:-][^\s:]*):", line)
+        if key is None:
+            yield line, None
+            continue
+        keys = [(indent, name) for indent, name in keys if indent < len(key[1])]
+        above = tuple(name for _, name in keys)
+        keys.append((len(key[1]), "*" if above in REPLACED else key[2]))
+        yield line, (*above, keys[-1][1])
 
 
 def _name_methods(base: MutableMapping[str, Any], overlay: MutableMapping[str, Any]) -> None:

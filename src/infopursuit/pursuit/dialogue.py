@@ -21,6 +21,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from infopursuit.core.defaults import own_defaults
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.explanation import Candidate, Explanation, rounded
@@ -37,6 +38,7 @@ class _Asked(NamedTuple):
     given: bool  # whether a person gave the answer
 
 
+@own_defaults
 class Dialogue:
     """The questions asked so far, their answers, and what to ask next.
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, one_such_as, writable
-from infopursuit.core.names import composed
+from infopursuit.core.names import composed, near_names
 from infopursuit.datasets.matrix import Matrix
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.questions.constraints import check_whole
@@ -89,6 +89,12 @@ def encoded_labels(y: Any) -> tuple[np.ndarray, Int[Tensor, " n"]]:
                     f"y: the labels {str(other)!a} and {str(each)!a} are one name in two "
                     "forms; expected one of them"
                 )
+        for group in near_names(forms.values()):
+            warnings.warn(
+                f"the classes {' and '.join(map(repr, map(str, group)))} differ in case or blanks "
+                "alone, and are not one class",
+                stacklevel=2,
+            )
         classes = classes if kind.kind == "O" else np.array(classes.tolist())
     if len(classes) < 2:
         only = f"{classes.tolist()[0]!r} in all {len(labels)} rows"

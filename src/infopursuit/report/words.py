@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
@@ -35,18 +36,29 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         belief = " ".join(leaders(names, step.posterior))
         rows.append((numbered(run), question, answer, belief))
     rows = [tuple(map(one_line, row)) for row in rows]
-    numbers, answers = (max(len(row[column]) for row in rows) for column in (0, 2))
+    numbers, answers = (max(_width(row[column]) for row in rows) for column in (0, 2))
     # A line without an answer goes on where others have theirs, and so widens nothing.
-    texts = [len(question) - (0 if answer else answers + 2) for _, question, answer, _ in rows]
+    texts = [_width(question) - (0 if answer else answers + 2) for _, question, answer, _ in rows]
     lines = [one_line(explanation.image)]
     for number, question, answer, first in rows:
-        text = f"{question:<{max(texts)}}  {answer:<{answers}}" if answer else question
-        lines.append(f"  {number:>{numbers}}  {text:<{max(texts) + 2 + answers}}  {first}".rstrip())
+        text = f"{_wide(question, max(texts))}  {_wide(answer, answers)}" if answer else question
+        text = _wide(text, max(texts) + 2 + answers)
+        lines.append(f"  {number:>{numbers}}  {text}  {first}".rstrip())
     belief = ", ".join(leaders(names, explanation.posterior))
     last = say("prediction", belief=belief, ending=ending(explanation))
     lines.append(f"  {one_line(last)}")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: Chinese takes two, an accent none."""
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) != 0 for letter in text)
+
+
+def _wide(text: str, columns: int) -> str:
+    return text + " " * (columns - _width(text))
 
 
 def notes(explanation: Explanation, everything: bool = False) -> list[str]:

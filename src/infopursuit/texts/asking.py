@@ -37,12 +37,14 @@ _SUBJECT = re.compile(
 )
 # What a name has in small letters.
 _IN_NAMES = frozenset({"and", "de", "la", "of", "the"})
+# The share of questions that may be fragments among sentences.
+FEW = 0.1
 # Nouns of fewer letters are no parts of compounds.
 _SHORTEST_PART = 3
 
 
 def questions(queries: Sequence[str], alike: Mapping[str, bool] | None = None) -> tuple[str, ...]:
-    """Return queries as questions of one form: sentences, or fragments if one is no sentence.
+    """Return queries as questions of one form: sentences, or fragments if many are no sentences.
 
     Args:
         queries: k texts.
@@ -51,12 +53,12 @@ def questions(queries: Sequence[str], alike: Mapping[str, bool] | None = None) -
     """
     alike = alike or {}
     forms = [_compared(each, alike[each]) if each in alike else sentence(each) for each in queries]
-    if None in forms:
+    if forms.count(None) > FEW * len(forms):
         forms = [
             _fragment(query) if alike.get(query, True) else text.removeprefix("Does it look ")
             for query, text in zip(queries, map(str, forms), strict=True)
         ]
-    return tuple(map(str, forms))
+    return tuple(form or _fragment(query) for query, form in zip(queries, forms, strict=True))
 
 
 def question(query: str) -> str:

@@ -465,6 +465,7 @@ def test_a_bad_address_is_refused_without_its_password(address: str, message: st
     ("variable", "proxy", "word"),
     [
         ("ALL_PROXY", "socks://127.0.0.1:7890/", r"proxy variables \(such as ALL_PROXY"),
+        ("SSL_CERT_FILE", "/nowhere.pem", "SSL_CERT_FILE"),
         ("all_proxy", "socks4a://127.0.0.1:7890", r"proxy variables \(such as ALL_PROXY"),
         ("HTTP_PROXY", "http://name:secret@127.0.0.1:9", "the proxy 127.0.0.1:9 of .*NO_PROXY="),
         ("http_proxy", "http://127.0.0.1:9", "the proxy 127.0.0.1:9 of .*NO_PROXY="),

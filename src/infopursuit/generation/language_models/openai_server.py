@@ -168,10 +168,10 @@ class OpenAIServer:
             http = openai.DefaultHttpxClient(
                 follow_redirects=False, event_hooks={"response": [self._check_reply]}
             )
-        except Exception as error:  # of many types, each about how a proxy is written
+        except Exception as error:  # of many types, each about how a variable is written
             raise InputError(
-                f"{self.url}: the proxy variables (such as ALL_PROXY or NO_PROXY) cannot be used: "
-                f"{error}"
+                f"{self.url}: the proxy variables (such as ALL_PROXY or NO_PROXY), or those of "
+                f"certificates (SSL_CERT_FILE, SSL_CERT_DIR), cannot be used: {error}"
             ) from error
         return openai.OpenAI(
             base_url=self.base_url,
