@@ -1,7 +1,6 @@
 """Figures on pages come from docs/records: a mark after a number says which, a mark before a table.
 
     85.8<!-- caltech101-vitb32 ours accuracy_at_10 -->     a mean over seeds, in percent
-    83.0<!-- truth caltech101-vitb32 table precision -->   a cell of docs/records/truth.csv
     12.0<!-- measured chosen_words_gain -->                a row of docs/records/measured.csv
 
 The number is as exact as it is written. Between `<!-- tables NAME -->` and `<!-- end -->` stands
@@ -32,7 +31,6 @@ MARK = re.compile(
 TABLE = re.compile(r"(<!-- tables (?P<name>[\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SHARES = re.compile(r"accuracy|auc|claims_(true|supported|plausible)|random_words|held_out")
 NOTHING = "–"
-OF_TRUTH = ("precision",)  # of docs/records/truth.csv, for the photographs alone
 TASKS = {
     "caltech101-vitb32": "Caltech-101, ViT-B/32",
     "caltech101-rn50": "Caltech-101, RN50",
@@ -64,12 +62,6 @@ UNITS = {
 }
 EXPLAINED = {**HEADS, **CODES, **ASKERS}
 ADDING = {key: ASKERS[key] for key in list(ASKERS)[1:]}
-ANSWERS = {
-    "minmax": "the paper's rule (`minmax`)",
-    "two": "no and yes alone (`threshold`)",
-    "ours": "ours, counted answers †",
-    "table": "ours, counted answers, table of common knowledge †",
-}
 # Names of tables: what the rows are, and the metric of each cell.
 TABLES: dict[str, tuple[dict[str, str], str]] = {
     "at-10": (EXPLAINED, "accuracy_at_10"),
@@ -77,7 +69,6 @@ TABLES: dict[str, tuple[dict[str, str], str]] = {
     "auc": (ADDING, "auc"),
     "claims": (EXPLAINED, "claims_true"),
     "claims-at-one": (EXPLAINED, "claims_true_at_1"),
-    "truth": (ANSWERS, "precision"),
 }
 
 
@@ -135,22 +126,19 @@ def _number(found: re.Match[str]) -> str:
 def table(name: str) -> str:
     """Return a table with a row for each method, a column for each task, one figure a cell."""
     rows, metric = TABLES[name]
-    tasks = TASKS if metric not in OF_TRUTH else dict(list(TASKS.items())[:4])
     units = {row: unit for unit, of_unit in UNITS.items() for row in of_unit}
     between = ["a text is"] if name == "at-10" else []
     lines = [
-        ["", *between, *tasks.values()],
-        ["---", *["---"] * len(between), *["---:"] * len(tasks)],
+        ["", *between, *TASKS.values()],
+        ["---", *["---"] * len(between), *["---:"] * len(TASKS)],
     ]
     for row, title in rows.items():
         unit = [units[row]] if between else []
-        lines.append([title, *unit, *(_cell(task, row, metric) for task in tasks)])
+        lines.append([title, *unit, *(_cell(task, row, metric) for task in TASKS)])
     return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
 
 
 def _cell(task: str, row: str, metric: str) -> str:
-    if metric in OF_TRUTH:
-        return f"{value_of('truth', (task, row, metric)):.1f}"
     found = peers(task).get(row, {}).get(metric)
     return NOTHING if found is None else f"{found:.1f}"
 

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from infopursuit_study.experiments.meaning import auroc_of_texts
-from infopursuit_study.experiments.meaning_tables import interval
 from infopursuit_study.meaning.truth import TruthOfAnswers, truth_of_answers
 from tests.study.meaning.made_up import drawn_table
 
@@ -63,28 +61,3 @@ def test_texts_that_no_class_tells_apart_do_not_count() -> None:
     answers = np.ones((4, 3))
     found = truth_of_answers(answers, table, np.array([0, 1, 0, 1]))
     assert found == TruthOfAnswers(None, None, None, None, None, 0, 0)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_as_counted_pair_by_pair(seed: int) -> None:
-    draw = np.random.default_rng(seed)
-    table, labels = drawn_table(seed), draw.integers(0, 5, 30)
-    groups, scores = draw.integers(0, 3, 30), draw.integers(0, 6, (30, 9)) / 6
-    found = auroc_of_texts(scores, table, labels, groups)
-    for text in range(9):
-        wins = [
-            1.0 if scores[a, text] > scores[b, text] else 0.5 * (scores[a, text] == scores[b, text])
-            for a in range(30)
-            for b in range(30)
-            if groups[a] == groups[b]
-            and table[labels[a], text] == 1
-            and table[labels[b], text] == 0
-        ]
-        expected = np.mean(wins) if wins else np.nan
-        assert found[text] == pytest.approx(expected, nan_ok=True)
-
-
-def test_intervals_over_seeds_are_by_students_t() -> None:
-    assert interval([0.25, None]) == (0.25, None)
-    mean, half = interval([1.0, 2.0, 3.0])
-    assert (mean, half) == (2.0, pytest.approx(4.3027 / 3**0.5, abs=1e-3))
