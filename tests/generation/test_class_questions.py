@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
 from infopursuit.generation.answering import UnusableAnswersError
 from infopursuit.generation.class_knowledge import (
@@ -89,31 +88,6 @@ def test_a_dictionary_is_asked_for_until_it_has_enough(
 def ask_recorded(path: Path, classes: Sequence[str], k: int, kept_in: Path) -> list[str]:
     model, template = open_recorded_prompt(path)
     return ask_dictionary(model, template, classes, k, SAMPLING, kept_in)
-
-
-@pytest.mark.parametrize(
-    ("answer", "classes", "k", "found"),
-    [
-        ("Sure:\n1. Stripes\n2. stripes\n3. a or b\n4. legs", CLASSES, 2, ["stripes", "legs"]),
-        ("1. stripes\n2. legs", CLASSES, 1, ["stripes"]),
-        ("1. stripes\n2. legs", CLASSES[::-1], 2, ["stripes", "legs"]),
-        ("1. stripes\n2. legs", CLASSES, 5, ["stripes", "legs"]),
-        ("1. stripes", ["Zebra", "cow"], 2, r"zoo\.jsonl: no answer .*'cow, zebra'"),
-        ("1. zebra", CLASSES, 2, "k = 2 distinct queries for 2 classes, found 0"),
-    ],
-)  # fmt: skip
-def test_a_recorded_dictionary_is_that_of_the_same_classes(
-    tmp_path: Path, answer: str, classes: list[str], k: int, found: Any
-) -> None:
-    path, asked = tmp_path / "zoo.jsonl", {"classes": CLASSES, "k": 2}
-    recording = Recording("class_queries", asked, Answer(answer, "stop"))
-    write_recorded(path, {"class_queries": TEMPLATE.text}, [recording])
-    if isinstance(found, str):
-        with pytest.raises(InputError, match=found):
-            ask_recorded(path, classes, k, tmp_path / "kept")
-    else:
-        assert ask_recorded(path, classes, k, tmp_path / "kept") == found
-    assert not (tmp_path / "kept").exists()
 
 
 DATASETS = YAML(typ="safe").load((ROOT / "params/paper.yaml").read_text("utf-8"))["datasets"]
@@ -319,18 +293,10 @@ def test_a_few_prompts_are_all_asked_again_and_no_table_is_empty(tmp_path: Path)
 
 
 @pytest.mark.parametrize("row", ["true: none\nsometimes: all", "true: 1-50\nsometimes: none"])
-@pytest.mark.parametrize("odd", ["", "text 0|"])
-def test_answers_that_say_the_same_of_everything_are_of_no_use(
-    tmp_path: Path, row: str, odd: str
-) -> None:
-    texts = [f"text {number}" for number in range(12 * TEXTS_PER_PROMPT)]
-
-    def reply(prompt: str, seed: int) -> str:
-        one = odd and prompt.startswith(odd) and prompt.endswith("bus")
-        return row.replace("all", "2-50").replace("1-50", "2-50") if one else row
-
+def test_answers_that_say_the_same_of_everything_are_of_no_use(tmp_path: Path, row: str) -> None:
+    texts = [f"text {number}" for number in range(2 * TEXTS_PER_PROMPT)]
     with pytest.raises(UnusableAnswersError, match="the same of every text and class"):
-        ask(Scripted(reply), texts, tmp_path)
+        ask(Scripted(lambda *_: row), texts, tmp_path)
 
 
 @pytest.mark.parametrize(

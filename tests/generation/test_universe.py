@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,19 +134,3 @@ def test_no_shipped_dictionary_or_class_name_uses_a_control_word() -> None:
 
 
 # Other ways to write a text, all with one normalised spelling.
-SPELLINGS: list[Callable[[str], str]] = [
-    str.title, str.upper, "**{}**".format, '"{}"'.format, "“{}”".format, "`{}`".format,
-    "{}.".format, "{}\t".format, lambda text: text.replace(" ", "  "),
-    lambda text: text.replace(" ", "\u00a0"), lambda text: text.replace("fl", "ﬂ"),
-    lambda text: text.replace("é", "e\u0301"),
-    lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_every_way_of_writing_merges_with_the_plain_one(spelling: Callable[[str], str]) -> None:
-    plain = ["red café table", "t-shirt", "fluffy cow's-horn on wood", "2-seater"]
-    rows = zip([*plain, *map(spelling, plain)], range(8), strict=True)
-    merged = build_universe({}, {"c": corpus(*rows)}, LOOSE)
-    assert merged.texts["text"].to_pylist() == plain
-    assert merged.texts["caption_ids"].to_pylist() == [[n, n + 4] for n in range(4)]

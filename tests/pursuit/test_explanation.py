@@ -171,3 +171,23 @@ def test_a_group_moved_no_class_by_much(explanation: Explanation, runs: list) ->
     person = tuple(replace(step, overridden=True) for step in explanation.steps)
     alone = [[number] for number in range(len(person))]
     assert replace(explanation, steps=person).grouped() == alone
+
+
+def test_a_group_is_one_line_of_text_and_equal_classes_are_named_or_counted() -> None:
+    six = two(0.9, 0.91, 0.92, 0.91, 0.927, 0.95)
+    columns = replace(six, steps=tuple(replace(step, word="red") for step in six.steps))
+    for explanation, group in (
+        (six, "2 no, 1 not sure, 1 yes"),
+        (columns, "word 1, word 2, word 3 and 1 more"),
+    ):
+        before, first, between, last, end = map(str.split, str(explanation).splitlines()[1:])
+        assert (before[-3:], first[0], last[0]) == (["bus", "70", "%"], "1", "6")
+        text = f"2-5 4 answers moved no class by more than 3 points: {group} giraffe 93 %"
+        assert " ".join(between) == text
+        assert " ".join(end).startswith("Prediction: giraffe, 95 %, not certain: after 6 ")
+        assert len(explanation.to_text(everything=True).splitlines()) == 9
+    step = Step("q", 1.0, (0.4, 0.4, 0.1, 0.05, 0.05), 0.5)
+    tied = Explanation("x", tuple("abcde"), (0.2,) * 5, (step,), "maximum")
+    assert [line.split("  ")[-1] for line in str(tied).splitlines()[1:3]] == [
+        "5 classes tied at 20.0 %", "a = b 40 %"
+    ]  # fmt: skip

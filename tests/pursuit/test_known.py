@@ -23,22 +23,6 @@ EVERYTHING = StoppingRule(None, stability=None)
 SAID = {"wings": "yes", "Red body?": "no"}
 
 
-def test_the_prior_is_the_posterior_of_what_is_known() -> None:
-    pursuit = with_naive_bayes(5.0)
-    view, answers = pursuit.given(SAID), pursuit.answers(unit(IMAGES, 2))
-    table = pursuit.classifier.exact
-    assert table is not None
-    yes, no = table.log_likelihood[1, 0], table.log_likelihood[0, 5]
-    # Two answers count (1 + 2 / 5) times less, by the defaults of the table.
-    expected = (table.log_prior + (yes + no) / (1 + 2 / 5)).softmax(dim=0)
-    found = view.rolled(answers, K)
-    assert torch.allclose(found.posteriors[:, 0].double(), expected, atol=1e-6)
-    assert torch.allclose(
-        view.ask_until(answers, StoppingRule(None, 0)).posterior.double(), expected, atol=1e-6
-    )
-    assert not {0, 5} & set(found.order.flatten().tolist())
-
-
 def test_what_is_known_is_shown_first_and_asked_of_no_one(
     pursuit: Pursuit, answers: torch.Tensor
 ) -> None:
@@ -87,14 +71,6 @@ def test_naive_bayes_among_classes_is_the_model_of_their_columns() -> None:
     assert torch.allclose(one.posteriors, two.posteriors, atol=1e-6)
     assert torch.allclose(one.values, two.values, atol=1e-6)
     assert not torch.equal(one.order, pursuit.roll_out(images, K).order)
-    stop = StoppingRule()
-    names = [""] * IMAGES
-    answers = pursuit.answers(images)
-    for left, right in zip(
-        found.explain(answers, stop, names), expected.explain(answers, stop, names), strict=True
-    ):
-        assert left.questions == right.questions
-        assert left.posterior == pytest.approx(right.posterior, abs=2e-6)
 
 
 def test_networks_among_classes_have_no_logits_of_others(answers: torch.Tensor) -> None:

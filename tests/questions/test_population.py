@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import infopursuit
 from infopursuit import InformationPursuitClassifier
 from infopursuit.pursuit.naive_bayes import subclasses, training_set
 from infopursuit.questions import fitting, gaussian
@@ -35,7 +37,9 @@ def images(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("rates", ["counted", "subclasses", "gaussian"])
-def test_a_rare_class_stays_rare(monkeypatch: pytest.MonkeyPatch, rates: str) -> None:
+def test_a_rare_class_stays_rare(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rates: str
+) -> None:
     for module in (fitting, gaussian):
         monkeypatch.setattr(module, "HELD_OUT", 500)
         monkeypatch.setattr(module, "KEPT", 400)
@@ -53,6 +57,8 @@ def test_a_rare_class_stays_rare(monkeypatch: pytest.MonkeyPatch, rates: str) ->
     model.fit(X, y)
     new, truth = draw(8_000, 1)
     said = model.predict_proba(new)
+    model.save(tmp_path / "model")
+    np.testing.assert_array_equal(infopursuit.load(tmp_path / "model").predict_proba(new), said)
     right = (said.argmax(axis=1) == truth).mean()
     assert said[:, 1].mean() == pytest.approx(RARE, abs=0.007)
     assert model.provenance_["held_out_accuracy"] == pytest.approx(right, abs=0.02)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +22,6 @@ from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.questions.constraints import QuestionConstraints
 from infopursuit.questions.source import Questions, QuestionSource
-from tests.shapes import UNTYPED
 
 FACTS = {
     "can it fly": {"bat": 1, "frog": 0, "swan": 1, "trout": 0, "wren": 1, "newt": 0},
@@ -161,24 +157,3 @@ def test_networks_ask_what_any_source_asks(tmp_path: Path) -> None:
         assert again.explain(new[:3]) == model.explain(new[:3])
         with pytest.raises(InputError, match="dictionary is 'joint', and only texts can be"):
             VariationalInformationPursuit(texts, dictionary="joint").fit(X, y)
-
-
-@UNTYPED  # each check of a signature is entered, too
-def test_a_fit_enters_the_estimators_few_times() -> None:
-    X, y = rows(60)
-    entered: Counter[str] = Counter()
-
-    def within(frame: FrameType | None) -> bool:
-        return frame is not None and "/infopursuit/estimators/" in frame.f_code.co_filename
-
-    def count(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and within(frame) and not within(frame.f_back):
-            entered[frame.f_code.co_name] += 1
-
-    model = InformationPursuitClassifier()
-    sys.setprofile(count)
-    try:
-        model.fit(X, y)
-    finally:
-        sys.setprofile(None)
-    assert entered.total() <= 6, entered

@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
@@ -38,28 +36,6 @@ def test_values_in_the_requested_order() -> None:
     np.testing.assert_array_equal(found, np.array(expected, np.float32))
     assert SOME.for_classes_and_texts([], ["x"]).shape == (0, 1)
     assert SOME.for_classes_and_texts(["z"], []).shape == (1, 0)
-
-
-@settings(max_examples=20)
-@given(
-    st.integers(0, 4).flatmap(
-        lambda c: st.lists(
-            st.lists(st.sampled_from([0, 0.5, 1, NAN]), min_size=3, max_size=3),
-            min_size=c,
-            max_size=c,
-        )
-    )
-)
-def test_what_is_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, values: list[list[float]]
-) -> None:
-    classes = tuple(f"class {row}" for row in range(len(values)))
-    texts = ("striped coat", "Tail", "四本足")
-    array = np.array(values, np.float32).reshape(len(classes), 3)
-    path = tmp_path_factory.mktemp("known") / "k.parquet"
-    write_knowledge(path, KnowledgeTable(classes, texts, array))
-    back = read_knowledge(path).for_classes_and_texts(classes, texts)
-    np.testing.assert_array_equal(back, array)
 
 
 def test_the_file_has_a_row_for_each_known_value(tmp_path: Path) -> None:

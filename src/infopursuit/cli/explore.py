@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 
 from infopursuit.cli.explain import write_out
@@ -172,7 +172,7 @@ def serve(chosen: argparse.Namespace) -> int:
         content = contents(shown, test, train, chosen.title or name, served=True)
         if reason is not None:
             logger.info("pictures of your own are refused: %s", reason)
-        answerer, stop = None if reason else _answerer(model), model.stop or DEFAULT_STOP
+        answerer, stop = None if reason else partial(_answers, model), model.stop or DEFAULT_STOP
         served = Served(model.pursuit_, answerer, mapper(model), stop)
         names = [chosen.host, *chosen.allow]
         run(server(served, content, names), listening)
@@ -202,14 +202,6 @@ def blind(model: PursuitClassifier) -> str | None:
     except InputError as error:
         return str(error)
     return None
-
-
-def _answerer(model: PursuitClassifier) -> Callable[[Sequence[Image.Image]], Tensor]:
-    def answer(pictures: Sequence[Image.Image]) -> Tensor:
-        rows = rows_of(model, list(pictures)).tensor().to(model.pursuit_.device)
-        return model.pursuit_.answers(rows)
-
-    return answer
 
 
 # -- images ---------------------------------------------------------------------------------------

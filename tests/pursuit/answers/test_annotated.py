@@ -61,13 +61,6 @@ def test_annotations_make_answers_true_within_classes() -> None:
     assert right > 0.85
 
 
-def test_a_text_without_embedding_is_asked() -> None:
-    world = Moles()
-    model = world.fit(annotations=world.said(200, "whitish"), keep=["whitish"])
-    assert "whitish" in model.queries_
-    assert world.measured(model, "whitish")[0] > 0.9
-
-
 def test_what_is_said_of_a_text_comes_from_fits_without_the_image() -> None:
     """Answers that are noise rank nothing but by chance."""
     world = Moles()

@@ -31,15 +31,3 @@ def change(distances: np.ndarray, medoids: np.ndarray, position: int, candidate:
     swapped = medoids.copy()
     swapped[position] = candidate
     return deviation(distances, swapped) - deviation(distances, medoids)
-
-
-def swap_medoids(distances: np.ndarray, medoids: np.ndarray) -> np.ndarray:
-    """Take the first swap that lowers the deviation, until there is none."""
-    medoids, found = medoids.copy(), True
-    while found:
-        found = False
-        for candidate in np.setdiff1d(np.arange(len(distances)), medoids):
-            changes = [change(distances, medoids, at, candidate) for at in range(len(medoids))]
-            if min(changes) < -1e-9:
-                medoids[int(np.argmin(changes))], found = candidate, True
-    return medoids

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list
 from infopursuit.core.stage import RowCounts
 from infopursuit.pipeline.params import Params
@@ -41,6 +42,8 @@ def test_every_init_chooses_k_texts_and_repeats_them(params: Params, init: str) 
         assert texts == fewer == [f"concept {row}" for row in GIVEN[init]]
     else:
         assert len(fewer) == K - 2
+        with pytest.raises(InputError, match="k is 99"):
+            chosen(params, init, initialize={"k": 99})
     if init == "informative":
         assert {f"concept {row}" for row in range(4)} <= set(texts)
     if init in ("random", "random_words"):

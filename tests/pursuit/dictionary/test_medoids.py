@@ -24,7 +24,6 @@ from tests.pursuit.dictionary.reference_medoids import (
     clustered,
     deviation,
     euclidean,
-    swap_medoids,
 )
 
 
@@ -51,11 +50,7 @@ def test_a_search_on_a_device_is_as_good_as_on_the_cpu(device: str) -> None:
     check_search(device, n=300, k=12)
 
 
-def test_deviation_is_that_of_the_reference_and_of_fasterpam() -> None:
-    points = clustered(120, seed=1)
-    distances = euclidean(points)
-    reached = deviation(distances, k_medoids(points, 9, seed=0))
-    assert reached <= 1.02 * deviation(distances, swap_medoids(distances, np.arange(9)))
+def test_deviation_is_that_of_fasterpam() -> None:
     points = clustered(600, seed=1)
     distances = euclidean(points)
     oracle = kmedoids.fasterpam(distances.astype(np.float32), 24, random_state=0)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn.functional import normalize
 
-from infopursuit.pursuit.dictionary import nearest_texts as module
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
 from infopursuit.pursuit.dictionary.nearest_texts import (
     LOWER_SCALE,
@@ -24,30 +23,11 @@ def _points(n: int, d: int, seed: int) -> torch.Tensor:
     return torch.randn(n, d, generator=torch.Generator().manual_seed(seed))
 
 
-def _almost_equal_texts(u: int, d: int, seed: int) -> torch.Tensor:
-    """Texts one float16 step apart, far from 0: float32 products cannot tell them apart."""
-    signs = torch.randint(-1, 2, (u, d), generator=torch.Generator().manual_seed(seed))
-    return (40 + signs / 32).half()
-
-
 def test_ties_go_to_the_lowest_row_within_and_across_blocks() -> None:
     universe = torch.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     theta = torch.tensor([[0.9, 0.1]])
     for block in (1, 2, 3, 4):
         assert nearest_texts(theta, universe, block).tolist() == [1]
-
-
-@pytest.mark.parametrize("block", [7, 64, 1000])
-def test_near_ties_are_decided_in_float64(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    universe = _almost_equal_texts(700, 24, 3)
-    theta = universe[::23].float() + 0.01 * _points(31, 24, 4)
-    distances = torch.cdist(
-        theta.double(), universe.double(), compute_mode="donot_use_mm_for_euclid_dist"
-    )
-    assert torch.equal(nearest_texts(theta, universe, block), distances.argmin(dim=1))
-    monkeypatch.setattr(module, "_rounding", lambda norms, *_: torch.zeros_like(norms))
-    unconfirmed = nearest_texts(theta, universe, block)
-    assert not torch.equal(unconfirmed, distances.argmin(dim=1)), "the data cannot catch rounding"
 
 
 @pytest.mark.parametrize("flush", [False, True])
@@ -91,7 +71,7 @@ def test_equal_texts_have_bitwise_equal_closeness(d: int, dtype: torch.dtype) ->
 
 
 def test_a_process_that_allows_reduced_products_is_screened_in_float64() -> None:
-    universe, theta = _almost_equal_texts(200, 8, 9), _points(5, 8, 10) + 40
+    universe, theta = UNIVERSES["one step apart"](200, 8, 9).half(), _points(5, 8, 10) + 40
     expected = nearest_texts(theta, universe)
     torch.set_float32_matmul_precision("medium")
     try:

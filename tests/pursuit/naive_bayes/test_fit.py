@@ -149,20 +149,3 @@ def test_the_calibration_is_that_of_the_least_cross_entropy(
 def test_calibrations_are_the_further_apart_the_fewer_images_a_class_has() -> None:
     assert [expected_ratio(count) for count in (4.0, 9.0, 16.0)] == pytest.approx([1.6, 1.4, 1.3])
     assert expected_ratio(1e-3) == expected_ratio(1.0), "weights may be small"
-
-
-def test_repeated_answers_are_found_to_be_worth_few_and_independent_ones_many() -> None:
-    """Of ten queries nine repeat the first: ten answers are worth about one."""
-    generator = torch.Generator().manual_seed(0)
-    labels = torch.arange(600) % 2
-    rates = torch.tensor([0.3, 0.7])
-    found = []
-    for copies in (True, False):
-        drawn_once = torch.rand(600, 1 if copies else 10, generator=generator)
-        answers = (drawn_once < rates[labels].unsqueeze(1)).float().expand(-1, 10)
-        likelihood = torch.stack([1 - rates, rates]).unsqueeze(1).expand(2, 10, 2)
-        of = AnswerTable(likelihood.log(), torch.full((2,), math.log(0.5)))
-        held_out = HeldOut(InformationGain(of), answers.contiguous(), labels, None)
-        found.append(float(fit_calibration([held_out], 10)[0].divisors(torch.tensor([10]))))
-    assert found[0] > 6
-    assert found[1] == pytest.approx(1, abs=0.15)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
-import infopursuit
-from infopursuit import InformationPursuitClassifier
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
@@ -96,33 +91,6 @@ def test_some_classes_keep_their_subclasses() -> None:
     expected = whole / whole.sum(dim=1, keepdim=True)
     assert torch.allclose(some(answers, mask).softmax(dim=1), expected, atol=1e-6)
     assert torch.allclose(table.marginal.log_likelihood.exp().sum(dim=0), torch.ones(4, 3))
-
-
-def kinds(count: int, seed: int) -> tuple[pd.DataFrame, np.ndarray]:
-    """Rows of two classes: in each kind another column shows the class, and a context says which.
-
-    Alone the context tells nothing, and a column little.
-    """
-    rng = np.random.default_rng(seed)
-    y, context = rng.integers(2, size=count), rng.integers(4, size=count)
-    columns = {"context": np.array(list("abcd"))[context]}
-    for kind in range(4):
-        shown = np.where(context == kind, y, rng.integers(2, size=count))
-        columns[f"sign {kind}"] = np.where(shown == 1, "up", "down")
-    return pd.DataFrame(columns), y
-
-
-def test_a_model_of_subclasses_is_saved_whole(tmp_path: Path) -> None:
-    X, y = kinds(1500, 0)
-    model = InformationPursuitClassifier(rates="subclasses").fit(X, y)
-    assert model.pursuit_.classifier.table is None
-    model.save(tmp_path / "model")
-    loaded = infopursuit.load(tmp_path / "model")
-    first, second = model.roll_out(X[:50]), loaded.roll_out(X[:50])
-    assert torch.equal(first.order, second.order)
-    assert torch.equal(first.posteriors, second.posteriors)
-    of_one = loaded.given(classes=[1]).predict_proba(X[:50])
-    assert of_one.tolist() == [[1.0]] * 50
 
 
 def repeated(count: int, seed: int) -> tuple[torch.Tensor, torch.Tensor, InformationGain]:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 from torch.nn.functional import normalize
 
-from infopursuit.core.errors import InputError
 from infopursuit.core.repeatable import compute_repeatably
 from infopursuit.datasets.labelled_images import even_sample
 from infopursuit.datasets.matrix import UnitMatrix
@@ -29,7 +27,7 @@ from tests.pursuit.vip.device_checks import (
     check_repeats,
     check_resumes,
 )
-from tests.pursuit.vip.planted import SETTINGS, K, planted, trainer
+from tests.pursuit.vip.planted import K, planted, trainer
 
 
 def run(method: str = "alternating", seed: int = 0, **chosen: object) -> Trained:
@@ -67,28 +65,35 @@ def test_final_queries_are_texts_of_the_universe_unless_they_are_free() -> None:
     torch.testing.assert_close(free.norm(dim=1), torch.ones(K))
 
 
-def test_a_run_interrupted_anywhere_ends_in_the_same_bits(tmp_path: Path) -> None:
-    whole = run()
-    for interruption in (1, 5, 8):  # batches: random phase, its end, biased phase
-        path = tmp_path / f"{interruption}.pt"
+PLATEAUS = {"schedule": "plateau", "patience": 12, "random_updates": 60, "biased_updates": 60}
 
-        class KilledError(Exception):
-            pass
 
-        class Interrupted(Checkpoint):
-            batches = interruption
+@pytest.mark.parametrize(("chosen", "every"), [({}, 1), (PLATEAUS, 7)])
+def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bits(
+    tmp_path: Path, chosen: dict, every: int
+) -> None:
+    class KilledError(Exception):
+        pass
 
-            def save_if_due(self, run: Trainer) -> None:
-                self.batches -= 1
-                if self.batches == 0:
-                    self.save(run)
-                if self.batches < 0:
-                    raise KilledError  # one batch after the checkpoint, so that work is lost
+    class Interrupted(Checkpoint):
+        batches = every
 
-        with pytest.raises(KilledError):
-            trainer().train(Interrupted(path, 0.0))
-        resumed = trainer().train(Checkpoint(path, seconds=1e9))
-        assert_same_bits(resumed, whole)
+        def save_if_due(self, run: Trainer) -> None:
+            self.batches -= 1
+            if self.batches == 0:
+                self.save(run)
+            if self.batches < 0:
+                raise KilledError  # one batch after the checkpoint, so that work is lost
+
+    kills = 0
+    while True:
+        try:
+            resumed = trainer(**chosen).train(Interrupted(tmp_path / "run.pt", 0.0))
+            break
+        except KilledError:
+            kills += 1
+    assert kills > 2
+    assert_same_bits(resumed, run(**chosen))
 
 
 def fitted_on(
@@ -109,20 +114,6 @@ def test_thresholds_of_many_images_are_fitted_on_a_sample(monkeypatch: pytest.Mo
     expected = fitted_on(universe, universe, sample)
     torch.testing.assert_close(rule.thresholds, expected.thresholds)
     assert not torch.allclose(rule.thresholds, fitted_on(universe, universe, train).thresholds)
-
-
-@pytest.mark.parametrize(
-    ("chosen", "message"),
-    [
-        ({"answers": "threshold"}, "a threshold belongs to a text"),
-        ({"network_updates": 0}, "network_updates is 0; expected more than 0"),
-        ({"temperature": (1.0, 0.0)}, "temperature is 0.0"),
-        ({"random_updates": 0, "biased_updates": 0}, "not both 0"),
-    ],
-)
-def test_bad_settings_are_refused(chosen: dict, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        replace(SETTINGS, **chosen)
 
 
 def test_plateau_ends_each_phase_when_the_auc_has_stopped_rising() -> None:
@@ -146,19 +137,6 @@ def test_rates_and_temperature_change_when_the_auc_stalls() -> None:
         rate = watched.step.network_optimizer.param_groups[0]["lr"]
         seen.append((round(rate / 5e-3, 9), round(watched.step.temperature.item(), 9)))
     assert list(dict.fromkeys(seen)) == [(1.0, 1.0), (0.3, 0.6), (0.09, 0.2)]
-
-
-def test_a_run_with_plateaus_resumes_in_the_same_bits(tmp_path: Path) -> None:
-    chosen = {"schedule": "plateau", "patience": 12, "random_updates": 60, "biased_updates": 60}
-    whole = trainer(**chosen).train()
-    stopped, path = trainer(**chosen), tmp_path / "state.pt"
-    for batches in (2, 9, 16):
-        while stopped.updates < 4 * batches and not stopped._over():
-            stopped.train_on_batch()
-        Checkpoint(path, 0.0).save(stopped)
-        stopped = trainer(**chosen)
-        Checkpoint(path, 0.0).restore(stopped)
-    assert_same_bits(stopped.train(), whole)
 
 
 @pytest.fixture

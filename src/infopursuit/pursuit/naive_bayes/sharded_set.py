@@ -141,9 +141,7 @@ class ShardedSet(TrainingSet):
         """How many images there are to learn from: equal ones are not told apart."""
         return self.total
 
-    def folds(
-        self, count: int, least: int, draw: int = 0
-    ) -> Iterator[tuple[InMemorySet, InMemorySet]]:
+    def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
         """Yield nothing: images of shards are too many to be learned from again."""
         return iter(())
 

@@ -95,9 +95,7 @@ class TrainingSet(ABC):
         """Return rows to learn from and those held out; None if the classes have too few images."""
 
     @abstractmethod
-    def folds(
-        self, count: int, least: int, draw: int = 0
-    ) -> Iterator[tuple[InMemorySet, InMemorySet]]:
+    def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
         """Yield rows to learn from and others; none of images in shards."""
 
     @abstractmethod
@@ -227,15 +225,12 @@ class InMemorySet(TrainingSet):
         """How many different rows there are."""
         return len(np.unique(self.keys))
 
-    def folds(
-        self, count: int, least: int, draw: int = 0
-    ) -> Iterator[tuple[InMemorySet, InMemorySet]]:
+    def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
         """Yield rows to learn from and others: each row is among the others once.
 
-        Rows of classes with fewer than `least` keys never are. Rows of one key stay together. Which
-        do depends on `draw`, a number below 2**KEY_BITS.
+        Rows of classes with fewer than `least` keys never are. Rows of one key stay together.
         """
-        keys = self.keys ^ draw
+        keys = self.keys
         counted = key_counts(self.labels.numpy(), keys)
         distinct = counted.of_class(np.ones_like(counted.counts), len(self.classes))
         fold = np.where(distinct[counted.classes] < least, -1, counted.ranks() % count)
