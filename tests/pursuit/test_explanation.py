@@ -188,6 +188,6 @@ def test_a_group_is_one_line_of_text_and_equal_classes_are_named_or_counted() ->
         assert len(explanation.to_text(everything=True).splitlines()) == 9
     step = Step("q", 1.0, (0.4, 0.4, 0.1, 0.05, 0.05), 0.5)
     tied = Explanation("x", tuple("abcde"), (0.2,) * 5, (step,), "maximum")
-    assert [line.split("  ")[-1] for line in str(tied).splitlines()[1:3]] == [
+    assert [line.split("  ")[-1].strip() for line in str(tied).splitlines()[1:3]] == [
         "5 classes tied at 20.0 %", "a = b 40 %"
     ]  # fmt: skip
