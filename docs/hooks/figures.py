@@ -53,7 +53,6 @@ ASKERS = {
     "vip_alternating": "paper, learned dictionary",
     "vip_joint": "paper, learned jointly",
     "ours": "**ours**",
-    "ours_knowing": "ours, with a knowledge table",
 }
 UNITS = {
     "weights a class": HEADS,

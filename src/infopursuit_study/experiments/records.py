@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
-from infopursuit.pipeline import paths
+from infopursuit.pipeline import run_paths
 from infopursuit.pipeline.benchmark_settings import TITLES
 from infopursuit_study.comparison.results import (
     PeerResult,
@@ -53,7 +53,7 @@ JSON = ("metrics", "timings")
 USAGE = "expected: keep RECORD DATASET, or give RECORD DATASET"
 
 
-def keep(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
+def keep(record: Path, dataset: str, folder: Path = run_paths.PEERS) -> list[str]:
     """Take the results of a data set into a Parquet file, new or not; return the peers taken."""
     measured = {path.stem for path in (folder / dataset).glob("*.json")}
     taken = [peer for peer in TITLES if peer in measured]
@@ -72,7 +72,7 @@ def keep(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
     return taken
 
 
-def give(record: Path, dataset: str, folder: Path = paths.PEERS) -> list[str]:
+def give(record: Path, dataset: str, folder: Path = run_paths.PEERS) -> list[str]:
     """Write the results of a record as the stage `peers` does; return the peers written.
 
     Names of peers become names of files: what has no name here is left where it is.
