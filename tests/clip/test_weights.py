@@ -70,7 +70,6 @@ def hub(tmp_path: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def asked(models: Path) -> str:
-    """What the hub was asked for."""
     file = models.parent / "asked.txt"
     return file.read_text() if file.exists() else ""
 

@@ -260,14 +260,7 @@ def test_a_sentence_that_changes_does_so_in_python_and_in_the_page(
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "three answers, weights of questions, a fixed first question",
-        "redundant questions",
-        "subclasses",
-        "costs",
-        "networks",
-    ],
+    "name", ["five answers", "redundant questions", "subclasses", "costs", "networks"]
 )
 def test_what_is_known_and_which_classes_there_are_count_as_in_python(
     open_page: Opened, name: str

@@ -60,13 +60,7 @@ def explained(image: str, stop: StoppingRule = STOP, **overrides: float) -> Expl
 
 
 def asked(page: Page) -> list[str]:
-    """The questions on the page, in their order."""
     return page.locator(".step .question p").all_inner_texts()
-
-
-def questions(explanation: Explanation) -> list[str]:
-    described = dict(zip(QUERIES, texts(), strict=True))
-    return [described[query] for query in explanation.questions]
 
 
 @cache
@@ -87,13 +81,9 @@ def checked(page: Page) -> list[str]:
 
 
 def predictions() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return predicted classes, probabilities and lengths of all test images."""
     ending = model().ask_until(split("test").answers, STOP)
     best = ending.posterior.max(dim=1)
     return best.indices.numpy(), best.values.numpy(), ending.length.numpy()
-
-
-# 1. One image.
 
 
 # 2. What if.

@@ -226,7 +226,8 @@ def write_clavis(
         }
         for number, (name, picture) in enumerate(key.pictures.items())
     }
-    if odd := [each.name for each in key.characters if _has_open_end(each)]:
+    ranges = [each.ranges for each in key.characters if each.ranges is not None]
+    if odd := [each for each in ranges if np.isinf(each).any()]:
         message = (
             "%s: %s with a range of one end, such as <5: the farthest number of all is the other"
         )
@@ -279,10 +280,6 @@ def write_clavis(
         "mediaElements": list(media.values()),
     }
     write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-
-
-def _has_open_end(character: Character) -> bool:
-    return character.ranges is not None and bool(np.isinf(character.ranges).any())
 
 
 def _said(character: Character, number: int, row: int) -> list[tuple[Any, float]]:
