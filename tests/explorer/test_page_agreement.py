@@ -15,7 +15,7 @@ from torch import Tensor
 
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import Facts, described, joined_answers
+from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents, described
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import ending
@@ -60,25 +60,11 @@ async (whatIf) => {
 
 
 def document(pursuit: Pursuit, answers: Tensor, stop: StoppingRule = STOP) -> payload.Payload:
-    """A page of images without pictures: half of them samples, half scored."""
+    """A page of images without pictures."""
+    ids = [f"image {row}" for row in range(len(answers))]
     labels = np.arange(len(answers)) % len(pursuit.class_names)
-    half = len(answers) // 2
-    test = [
-        payload.Image(id=f"image {row}", label=int(labels[row]), thumbnail=None, answers=written)
-        for row, written in enumerate(
-            joined_answers(pursuit, each) for each in answers[:half].split(1)
-        )
-    ]
-    scored = payload.Scored(
-        labels=payload.labels(labels[half:]), answers=joined_answers(pursuit, answers[half:])
-    )
-    return payload.Payload(
-        format=1,
-        title="Agreement",
-        served=False,
-        model=described(pursuit, Facts("model", stop)),
-        images=payload.Images(test=test, train=[], scored=scored),
-    )
+    images, chosen = AnsweredImages(ids, labels, answers), Chosen(len(answers))
+    return contents((pursuit, Facts("model", stop)), images, title="Agreement", chosen=chosen)
 
 
 def assert_agree(
@@ -159,19 +145,20 @@ def duplicates_case() -> Case:
     return pursuit, 200, *others
 
 
+def asking(pursuit: Pursuit, querier: InformationGain) -> Pursuit:
+    """The same with a querier that asks in another order."""
+    other, answers = replace(pursuit, querier=querier), pursuit.answers(unit(200, 5))
+    orders = [roll_out_of(each, answers, STOP).order for each in (pursuit, other)]
+    assert not torch.equal(*orders), "otherwise the case tests nothing"
+    return other
+
+
 def redundant_case() -> Case:
     pursuit, _, *others = naive_bayes_case()
     pairs = torch.randint(0, 24, (60, 3), generator=torch.Generator().manual_seed(1))
     pairs[:, 2] %= 3
     table = pursuit.querier.table  # type: ignore[attr-defined]
-    querier = InformationGain(table, RedundantQuestions(pairs, 24))
-    answers = pursuit.answers(unit(200, 5))
-    orders = [
-        roll_out_of(each, answers, STOP).order
-        for each in (pursuit, replace(pursuit, querier=querier))
-    ]
-    assert not torch.equal(*orders), "otherwise the case tests nothing"
-    return replace(pursuit, querier=querier), 200, *others
+    return asking(pursuit, InformationGain(table, RedundantQuestions(pairs, 24))), 200, *others
 
 
 def values_case() -> Case:
@@ -189,12 +176,7 @@ def costs_case(subclasses: bool = False) -> Case:
     querier: Any = pursuit.querier
     costs = torch.tensor([1.5, 7.0, 2.25, 4.0]).repeat(6).double()
     dear = InformationGain(querier.table, querier.redundant, costs)
-    answers = pursuit.answers(unit(30, 5))
-    orders = [
-        roll_out_of(replace(pursuit, querier=each), answers, STOP).order for each in (querier, dear)
-    ]
-    assert not torch.equal(*orders), "otherwise the case tests nothing"
-    return replace(pursuit, querier=dear), 200, *others
+    return asking(pursuit, dear), 200, *others
 
 
 def subclasses_case() -> Case:

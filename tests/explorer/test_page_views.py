@@ -72,10 +72,6 @@ def step(page: Page, number: int) -> Locator:
     return page.locator(".step").nth(number - 1)
 
 
-def answer(page: Page, number: int, word: str) -> None:
-    step(page, number).locator("label", has_text=re.compile(f"^{word}$")).click()
-
-
 def checked(page: Page) -> list[str]:
     return page.locator(".step input:checked + span").all_inner_texts()
 
@@ -93,7 +89,8 @@ def test_reset_and_a_link_to_the_whole_state(open_page: Opened, width: int) -> N
     page = open_page(document(), width=width)
     page.get_by_role("option", name="image 2, penguin").click()
     first = explained("image 2").steps[0]
-    answer(page, 1, "not sure" if first.answer != 0.5 else "yes")
+    word = "not sure" if first.answer != 0.5 else "yes"
+    step(page, 1).locator("label", has_text=re.compile(f"^{word}$")).click()
     expect(step(page, 1)).to_contain_text("your answer")
     expect(page.locator(".outcome").first).to_contain_text("Before your changes")
     step(page, 2).get_by_text("Why this question?").click()

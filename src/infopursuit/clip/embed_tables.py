@@ -303,6 +303,7 @@ def _image_work(
     source_digest: str,
     batch_size: int,
 ) -> ImageChunks:
+    """Open CLIP and images in a worker, and return what embeds ranges of rows there."""
     clip, source = open_worker()
     tower = image_tower(same.check(clip))
     if _digest(source) != source_digest:
@@ -405,6 +406,7 @@ def embed_classes(classes: Sequence[str], out: Path, clip: Clip, batch_size: int
 def _text_work(
     open_worker: Callable[[], Clip], same: SameClip, batch_size: int
 ) -> Callable[[list[str]], Chunk]:
+    """Open the CLIP in a worker, and return what embeds a chunk of texts there."""
     return partial(_text_chunk, same.check(open_worker()), batch_size)
 
 

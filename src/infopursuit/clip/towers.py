@@ -363,6 +363,7 @@ def choose_device(name: str) -> torch.device:
 def _load_towers(
     files: ClipFiles, device: torch.device
 ) -> tuple[Any, Preprocessing, Callable[..., torch.Tensor]]:
+    """Return the model with its weights, the preprocessing of images, and the tokenizer."""
     import open_clip
 
     create: Callable[..., tuple[Any, Any, Any]] = open_clip.create_model_and_transforms

@@ -8,22 +8,11 @@ import torch
 
 from infopursuit_study.peers.linear import (
     LaBo,
-    SparseLogistic,
     ZeroShot,
     submodular_order,
     without_duplicates,
 )
 from tests.planted import NAMES, planted, unit
-
-
-def test_few_concepts_are_the_planted_ones() -> None:
-    data = planted()
-    model = SparseLogistic(data.texts, data.embeddings, budgets=(1, 2)).fit(data.X, data.y)
-    head = model.at(1).head
-    assert head.effective_concepts == 1
-    used = set(np.flatnonzero((head.weights != 0).any(dim=1).numpy()))
-    assert used <= set(range(4))
-    assert model.at(2).score(data.X_test, data.y_test) > 0.9
 
 
 def test_near_duplicates_of_earlier_texts_are_dropped() -> None:

@@ -75,18 +75,13 @@ def test_a_path_grows_and_is_cut_to_the_number_of_weights() -> None:
     assert at_effective_concepts(heads, 29) == heads[-1]
 
 
-def signals_and_atoms() -> tuple[torch.Tensor, torch.Tensor]:
+def test_the_normalised_rule_is_the_best_single_addition() -> None:
+    """|<P a, x>| / |P a| is largest where least squares with one more atom leaves the least."""
     draw = np.random.default_rng(0)
     atoms = unit(draw.normal(size=(40, 16)) + 1.0)
     weights = draw.normal(size=(30, 40)) * (draw.random((30, 40)) < 0.1)
-    return torch.from_numpy(unit(weights @ atoms + 0.05 * draw.normal(size=(30, 16)))), (
-        torch.from_numpy(atoms)
-    )
-
-
-def test_the_normalised_rule_is_the_best_single_addition() -> None:
-    """|<P a, x>| / |P a| is largest where least squares with one more atom leaves the least."""
-    signals, atoms = signals_and_atoms()
+    signals = torch.from_numpy(unit(weights @ atoms + 0.05 * draw.normal(size=(30, 16))))
+    atoms = torch.from_numpy(atoms)
     found = matching_pursuit(signals, atoms, 4, atoms @ atoms.T)
     for row in range(len(signals)):
         chosen: list[int] = []
