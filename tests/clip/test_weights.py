@@ -42,7 +42,6 @@ PINS = sorted((ROOT / "params" / "clip").glob("*.yaml"))
 
 @pytest.fixture
 def copy(tiny_clip: Path, tmp_path: Path) -> Path:
-    """A copy of the tiny CLIP, to spoil."""
     return Path(shutil.copytree(tiny_clip, tmp_path / "copy"))
 
 

@@ -190,11 +190,6 @@ def subclasses_case() -> Case:
     return replace(pursuit, **made), *others
 
 
-def scores_case(stop: StoppingRule = STOP) -> Case:
-    """Jointly normal scores, in whose answers are words of people, too."""
-    return with_scores(), 200, stop, 1e-6
-
-
 CASES: dict[str, Callable[[], Case]] = {
     "two answers": partial(naive_bayes_case, k=48, count=200, levels=2),
     "five answers": partial(naive_bayes_case, k=48, count=200, levels=5, first=7),
@@ -209,8 +204,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "values of columns": values_case,
     "subclasses": subclasses_case,
     "costs": costs_case,
-    "scores": scores_case,
-    "scores, all questions": partial(scores_case, StoppingRule(None, stability=None)),
+    # Jointly normal scores, in whose answers are words of people, too.
+    "scores": lambda: (with_scores(), 200, STOP, 1e-6),
+    "scores, all questions": lambda: (with_scores(), 200, StoppingRule(None, stability=None), 1e-6),
     "costs of subclasses": partial(costs_case, True),
     "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
     "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),

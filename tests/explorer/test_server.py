@@ -63,7 +63,6 @@ def client(model: Served, names: tuple[str, ...] = ()) -> TestClient:
 
 @pytest.fixture(scope="module")
 def there() -> TestClient:
-    """A client of a table."""
     return client(seen(naive_bayes()))
 
 
@@ -84,7 +83,6 @@ def bomb(width: int, height: int) -> bytes:
 
 
 def refused(response: object, status: int) -> str:
-    """The one sentence of a refusal."""
     assert response.status_code == status, response.text  # type: ignore[attr-defined]
     content = response.json()  # type: ignore[attr-defined]
     assert list(content) == ["error"]

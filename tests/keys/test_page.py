@@ -16,6 +16,7 @@ from infopursuit.keys.models import key_model
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.conftest import Opened
+from tests.explorer.conftest import open_page as open_page
 from tests.keys.test_command import MORE
 
 pytestmark = pytest.mark.slow  # minutes in a browser

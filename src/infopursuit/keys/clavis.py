@@ -127,8 +127,8 @@ def _characters(
         return [] if np.isnan(ranges).all() else [Character.of_numbers(name, ranges)]
     listed = _list(character["states"])
     if len(listed) > MOST_STATES:
-        count = counted(len(listed), "state")
-        raise InputError(f"{path}: {name!r} has {count}; expected at most {MOST_STATES}")
+        states_found = counted(len(listed), "state")
+        raise InputError(f"{path}: {name!r} has {states_found}; expected at most {MOST_STATES}")
     states = {each["id"]: _state(each, language) for each in listed}
     numbers = {state: number for number, state in enumerate(states)}
     frequency = np.full((count, len(states)), np.nan)

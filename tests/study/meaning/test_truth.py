@@ -21,7 +21,6 @@ def test_shares_are_means_over_the_texts_that_classes_tell_apart(seed: int) -> N
             counts = count_answers(answers[known, text, None], truth[known, None] == 1)
             rows.append([counts.shares[name][0] for name in TruthOfAnswers._fields[:5]])
     without_yes = int(np.isnan(rows)[:, 0].sum())
-    assert without_yes and len(rows) < 9
     expected = TruthOfAnswers(*np.nanmean(rows, axis=0), len(rows), without_yes)
     assert truth_of_answers(answers, table, labels) == pytest.approx(expected)
 
