@@ -7,6 +7,7 @@ the first questions of each image.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -92,11 +93,7 @@ def measure(
     pursuit: Pursuit, images: LabelledImages, budget: int, batch_size: int = BATCH_SIZE
 ) -> Measurement:
     """Roll a fitted pursuit out on all images, in batches, on its device."""
-    if pursuit.class_names != tuple(images.class_names):
-        raise InputError(
-            f"expected images of the classes that the model knows, {', '.join(pursuit.class_names)}"
-            f"; found {', '.join(images.class_names)}"
-        )
+    check_classes(pursuit.class_names, images.class_names)
     k = len(pursuit.queries)
     if not 1 <= budget <= k:
         raise InputError(f"expected a budget of 1 to {k} queries (the dictionary), found {budget}")
@@ -123,6 +120,15 @@ def opening(rolled: RollOut, steps: int) -> RollOut:
     """Return the first steps of a roll-out; a shorter one would have been the same."""
     first = {name: part[:, :steps].clone() for name, part in rolled._asdict().items()}
     return RollOut(**first | {"posteriors": rolled.posteriors[:, : steps + 1].clone()})
+
+
+def check_classes(of_model: Sequence[str], of_images: Sequence[str]) -> None:
+    """Raise InputError unless model and images have the same classes in the same order."""
+    if list(of_model) != list(of_images):
+        raise InputError(
+            f"expected images of the classes that the model knows, {', '.join(of_model)}; "
+            f"found {', '.join(of_images)}"
+        )
 
 
 def count_usage(order: Int[np.ndarray, "n t"], k: int) -> Int[np.ndarray, "t k"]:
