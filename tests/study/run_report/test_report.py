@@ -66,7 +66,7 @@ def test_page_shows_every_run_and_the_figures_of_one(results, page):
     words = "".join(found.words)
     for run in results.runs:
         assert f"{run.name.init}, {run.name.method}, seed 0" in words
-        assert run.sources[f"evaluation/{run.name}.json"] in words
+        assert run.sources[f"evaluation/{run.name}/metrics.json"] in words
         for name in ("universe", "images", "initial"):
             assert run.inputs[name] in words
     best = shown_run(results.runs)
