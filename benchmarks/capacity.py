@@ -96,11 +96,6 @@ def measure(n: int, u: int, parquet: bool, folder: Path) -> dict[str, Any]:
     return {**size, "seconds": seconds, **memory, "held_out_accuracy": accuracy}
 
 
-def total(row: dict[str, Any], start: str) -> float:
-    """Return the seconds of all parts whose titles start with a text."""
-    return sum(value for title, value in row["seconds"].items() if title.startswith(start))
-
-
 def write(rows: list[dict[str, Any]]) -> None:
     """Write the table."""
     header = ["n", "u", "images", "all, s", "passes over images, s", "of it drawn or read, s"]
@@ -110,7 +105,9 @@ def write(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         size = f"{row['n']:,}", f"{row['u']:,}", "Parquet" if row["parquet"] else "drawn"
         memory = f"{row['own_gb']:.2f}", f"{row['system_gb']:.2f}"
-        lines.append([*size, *(f"{total(row, start):.0f}" for start in starts), *memory])
+        parts = row["seconds"].items()
+        totals = [sum(s for title, s in parts if title.startswith(start)) for start in starts]
+        lines.append([*size, *(f"{each:.0f}" for each in totals), *memory])
     save("capacity", rows, table(header, lines))
 
 

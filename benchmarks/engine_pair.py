@@ -18,7 +18,7 @@ from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.vip.batches import HistoryDraws, ImageShard, prefix_masks
 from infopursuit.pursuit.vip.cuda_graphs import WARM_UP, CapturedCalls
 from infopursuit.pursuit.vip.distributed import ALONE
-from infopursuit.pursuit.vip.networks import DistinctHistories, HistoryNetwork
+from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.updates import Updates, answer_rule
 
@@ -31,6 +31,7 @@ SETTINGS = VariationalSettings(
 UPDATES = SETTINGS.network_updates
 CLASSES = 10
 IMAGES = 10_000
+MAX_HISTORY = 128
 WARM_UP_RATE = 3e-4  # of the networks, before the timing
 
 # Images (b, d), labels (b,), sizes (t + 1, b) and orders (t + 1, b, k), which are None if the
@@ -50,7 +51,6 @@ class EngineStep:
         k: int,
         u: int,
         b: int,
-        max_history: int = 128,
         device: str = "cpu",
         warm_up: int = 40,
         hidden: tuple[int, int] = SETTINGS.hidden,
@@ -61,10 +61,10 @@ class EngineStep:
         shard = ImageShard(made.images.embeddings, ALONE, device)
         self.images = shard.own
         self.labels = made.images.labels.to(device)
-        self.k, self.draws = k, HistoryDraws(k, max_history, b, seed=0, device=device)
+        self.k, self.draws = k, HistoryDraws(k, MAX_HISTORY, b, seed=0, device=device)
         self.rows = torch.Generator().manual_seed(0)
         torch.manual_seed(0)
-        settings = replace(SETTINGS, max_history=max_history, hidden=hidden)
+        settings = replace(SETTINGS, max_history=MAX_HISTORY, hidden=hidden)
         dictionary = LearnableDictionary(made.universe.to(device), made.initial.to(device))
         dictionary = dictionary.to(device)
         self.updates = Updates(
@@ -108,23 +108,6 @@ class EngineStep:
         masks = prefix_masks(orders, sizes, self.k)
         call(updates.update_networks, images, labels, masks[:UPDATES])
         call(updates.update_dictionary, images, labels, masks[UPDATES])
-
-    def computed(self) -> dict[str, int]:
-        """Count rows of one roll-out: all, and those of each channel that are computed on a CPU."""
-        counts = {"rows": 0, "masks": 0, "answers": 0}
-        original = DistinctHistories.add
-
-        def counting(self: DistinctHistories, queries: Tensor, answers: Tensor) -> None:
-            original(self, queries, answers)
-            counts["rows"] += len(queries)
-            counts["masks"] += len(self.mask_first)
-            counts["answers"] += int(answers.count_nonzero())
-
-        images, _, sizes, _ = self.draw(random=False)
-        DistinctHistories.add = counting
-        self.updates.roll_out(images, sizes)
-        DistinctHistories.add = original
-        return counts
 
 
 @dataclass(frozen=True)

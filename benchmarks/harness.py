@@ -72,11 +72,6 @@ def time_parts(
         setattr(holder, function, timed(getattr(holder, function), title, taken, clock))
 
 
-def memory_kb(key: str, process: int | str = "self") -> int:
-    """Return a figure of memory of a process, such as VmRSS, in kB."""
-    return int(Path(f"/proc/{process}/status").read_text().split(f"{key}:")[1].split()[0])
-
-
 def system_gb() -> float:
     """Return the peak memory that the system counts, with pages of mapped files."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
@@ -89,7 +84,8 @@ def memory_watched() -> Iterator[dict[str, int]]:
 
     def watch() -> None:
         while not ended.wait(0.05):
-            peak["own"] = max(peak["own"], memory_kb("RssAnon"))
+            status = Path("/proc/self/status").read_text()
+            peak["own"] = max(peak["own"], int(status.partition("RssAnon:")[2].split()[0]))
 
     thread = threading.Thread(target=watch)
     thread.start()

@@ -63,11 +63,6 @@ NOISE = 1.2
 BLOCK = 8192
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
-    """Return rows of unit norm."""
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-
 def _properties(width: int, seed: int = 0) -> Float32[np.ndarray, "p d"]:
     """Return directions that classes are made of, and that texts name."""
     generator = np.random.default_rng((seed, 1))
@@ -84,7 +79,7 @@ def write_texts(path: Path, u: int, width: int, kind: type = np.float16) -> None
         third = slice(0, len(rows), 3)
         numbers = np.arange(start, start + len(rows))[third] % PROPERTIES
         rows[third] = 0.5 * rows[third] + named[numbers]
-        texts[start : start + len(rows)] = unit(rows)
+        texts[start : start + len(rows)] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     texts.flush()
 
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from benchmarks.made_up import problem
 from benchmarks.naive import Naive
 from infopursuit.pursuit.dictionary.learnable import LearnableDictionary
-from infopursuit.pursuit.rollout import greedy_orders, roll_out
+from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.vip.batches import ImageShard, prefix_masks, random_orders, sample_sizes
 from infopursuit.pursuit.vip.cuda_graphs import CapturedCalls
 from infopursuit.pursuit.vip.distributed import ALONE
@@ -23,7 +23,7 @@ from infopursuit.pursuit.vip.networks import HistoryNetwork
 from infopursuit.pursuit.vip.settings import VariationalSettings
 from infopursuit.pursuit.vip.updates import Updates, answer_rule
 
-K, B, UPDATES = 24, 40, 4
+K, B, UPDATES, STEPS = 24, 40, 4, 6
 SETTINGS = VariationalSettings(
     dictionary="alternating",
     hidden=(48, 24),
@@ -69,13 +69,13 @@ def draws(seed: int) -> tuple[Tensor, Tensor]:
     return sizes, orders
 
 
-def check_steps(device: str, phase: Literal["random", "biased"], steps: int = 6) -> None:
+def check_steps(device: str, phase: Literal["random", "biased"]) -> None:
     """Check histories, losses, weights and dictionary; later steps are replayed on a GPU."""
     engine, naive, images, labels = both(device)
     call = CapturedCalls()
     batch = images.to(device), labels.to(device)
     initial = engine.dictionary.rows.clone()
-    for step in range(steps):
+    for step in range(STEPS):
         sizes, orders = draws(step)
         if phase == "biased":  # one roll-out for all updates on the batch
             call(engine.roll_out, batch[0], sizes.to(device))
@@ -100,17 +100,6 @@ def check_steps(device: str, phase: Literal["random", "biased"], steps: int = 6)
         engine.querier.parameters(), naive.querier.parameters(), strict=True
     ):
         torch.testing.assert_close(parameter.detach().cpu(), expected.detach())
-
-
-def check_histories(device: str) -> None:
-    """Check the histories of roll-outs."""
-    engine, naive, images, _ = both(device)
-    answers = engine.answers(images.to(device)).detach()
-    for seed in range(5):
-        sizes = draws(seed)[0][0]
-        orders = greedy_orders(engine.querier, answers, sizes.to(device), K)
-        masks = prefix_masks(orders, sizes.to(device), K)
-        assert torch.equal(masks.double().cpu(), naive.biased_masks(images, sizes))
 
 
 def check_evaluation(device: str) -> None:

@@ -26,18 +26,21 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(arguments)
     check_machine(given.device)
     from benchmarks.gpu_check import checks, engine
-    from benchmarks.gpu_check.rows import Report
+    from benchmarks.gpu_check.rows import Row, write
     from benchmarks.harness import machine
     from infopursuit.core.repeatable import compute_repeatably
 
     compute_repeatably()
-    report = Report(given.out, {"machine": machine(), "device": given.device, "tiny": given.tiny})
+    about = {"machine": machine(), "device": given.device, "tiny": given.tiny}
+    rows: list[Row] = []
+    text = ""
     for part in (checks, engine):
         for row in part.rows(given.device, given.tiny):
-            report.add(row)
+            rows.append(row)
+            text = write(given.out, about, rows)
             print(" | ".join(row.cells()), flush=True)
-    print(f"\n{report.markdown()}\nWritten to {given.out}/gpu_check.json and gpu_check.md.")
-    return int(not all(row.good for row in report.rows))
+    print(f"\n{text}\nWritten to {given.out}/gpu_check.json and gpu_check.md.")
+    return int(not all(row.good for row in rows))
 
 
 def check_machine(device: str) -> None:

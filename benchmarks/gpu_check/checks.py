@@ -38,7 +38,6 @@ CHECKS: dict[str, Callable[[str], None]] = {
         partial(naive_checks.check_steps, phase="random"),
     "updates with histories of the querier: those of the naive implementation on the CPU":
         partial(naive_checks.check_steps, phase="biased"),
-    "histories of a roll-out: the naive ones on the CPU": naive_checks.check_histories,
     "queries and predictions: the naive ones on the CPU": naive_checks.check_evaluation,
     "a training run, twice: the same bits": training_checks.check_repeats,
     "a training run, stopped and resumed: the same bits": training_checks.check_resumes,

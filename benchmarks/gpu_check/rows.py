@@ -47,40 +47,14 @@ class Row:
         return [text.replace("|", "/") for text in texts]
 
 
-def row(
-    what: str, measured: str, goal: str | None, met: bool, exact: bool, figures: dict[str, Any]
-) -> Row:
-    """Return a measured row; without a goal nothing is met or missed."""
-    if goal is None:
-        return Row(what, measured, NOT_APPLICABLE, exact=exact, figures=figures)
-    return Row(what, measured, goal, met, exact, figures=figures)
-
-
-@dataclass
-class Report:
-    """All rows so far.
-
-    Attributes:
-        folder: the folder of the two files.
-        about: the machine, the device and whether sizes are tiny.
-        rows: the rows.
-    """
-
-    folder: Path
-    about: dict[str, Any]
-    rows: list[Row] = field(default_factory=list)
-
-    def add(self, added: Row) -> None:
-        """Add a row, and write gpu_check.json and gpu_check.md."""
-        self.rows.append(added)
-        content = {**self.about, "rows": [asdict(each) for each in self.rows]}
-        text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
-        write_text(self.folder / "gpu_check.md", self.markdown())
-        write_text(self.folder / "gpu_check.json", text)
-
-    def markdown(self) -> str:
-        """Return the table, and above it what was run on which machine."""
-        about = f"{self.about['machine']}. device {self.about['device']}."
-        if self.about["tiny"]:
-            about += " tiny sizes, which show that it runs and not how fast."
-        return f"{about}\n\n{table(HEADER, [each.cells() for each in self.rows])}\n"
+def write(folder: Path, about: dict[str, Any], rows: list[Row]) -> str:
+    """Write gpu_check.json and gpu_check.md, machine and rows; return the latter."""
+    text = f"{about['machine']}. device {about['device']}."
+    if about["tiny"]:
+        text += " tiny sizes, which show that it runs and not how fast."
+    text += f"\n\n{table(HEADER, [each.cells() for each in rows])}\n"
+    write_text(folder / "gpu_check.md", text)
+    content = {**about, "rows": [asdict(each) for each in rows]}
+    as_json = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    write_text(folder / "gpu_check.json", as_json)
+    return text

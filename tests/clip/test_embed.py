@@ -65,19 +65,6 @@ def batches(clip: OpenClip, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return sizes
 
 
-@pytest.mark.parametrize(("count", "batch_size"), [(9, 4), (8, 4), (3, 100), (5, 1), (0, 2)])
-def test_batches_equal_single_images(
-    clip: OpenClip, batches: list[int], count: int, batch_size: int
-) -> None:
-    images = [encoded(row, size=(30 + row, 40)) for row in range(count)]
-    chunk = encode_image_rows(clip, iter(images), count, batch_size)
-    assert chunk.embeddings.dtype == np.float16
-    assert chunk.reasons == [None] * count
-    assert sum(batches) == count
-    assert max(batches, default=0) <= batch_size
-    np.testing.assert_allclose(chunk.embeddings, one_by_one(clip, images), atol=1e-3)
-
-
 def test_unreadable_images_leave_zero_rows_and_do_not_split_batches(
     clip: OpenClip, batches: list[int]
 ) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from math import fsum
 from pathlib import Path
 
@@ -54,47 +53,21 @@ def how(tmp_path: Path, batch_size: int = 2, chunk: int = 3) -> Embedding:
     return Embedding(batch_size, chunk, tmp_path / "scratch")
 
 
-def universe(path: Path, texts: list[str] = TEXTS, sources: list[list[str]] = SOURCES) -> Path:
-    columns = {"text": texts, "sources": sources, "caption_ids": [[] for _ in texts]}
-    write_table(path / "texts.parquet", UNIVERSE, columns)
-    return path / "texts.parquet"
-
-
 def test_near_texts_are_dropped_but_never_those_of_dictionaries(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     matrix = np.eye(4, dtype=np.float16)[[0, 1, 0, 0, 1]]
     columns = {"text": TEXTS, "source": ["x"] * 5, "embedding": matrix}
     write_table(tmp_path / "table.parquet", EMBEDDED_TEXTS, columns)
+    columns = {"text": TEXTS, "sources": SOURCES, "caption_ids": [[]] * 5}
+    write_table(universe := tmp_path / "texts.parquet", UNIVERSE, columns)
     clip = load_clip(tmp_path / "table.parquet", "cpu")
     out = tmp_path / "out.parquet"
     with caplog.at_level(logging.INFO):
-        rows = embed_universe(universe(tmp_path), out, clip, how(tmp_path), 0.95, "cpu")
+        rows = embed_universe(universe, out, clip, how(tmp_path), 0.95, "cpu")
     assert rows == (5, 3)
     assert read_table(out, EMBEDDED_TEXTS).column("text").to_pylist() == ["red", "blue", "red!"]
     assert "2 of 5 texts dropped" in caplog.text
-
-
-class StoppedError(Exception):
-    """Stands for a kill between two calls of a tower."""
-
-
-@contextlib.contextmanager
-def stopping_after(clip: Clip, calls: int, method: str) -> Iterator[None]:
-    """Make one of the towers of `clip` raise after this many calls."""
-    original = getattr(clip, method)
-    left = calls
-
-    def encode(*batch: object) -> object:
-        nonlocal left
-        if not left:
-            raise StoppedError
-        left -= 1
-        return original(*batch)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clip, method, encode)
-        yield
 
 
 def embed(source: ImageSource, tmp_path: Path, clip: Clip, max_rejected: float, **sizes: int):
@@ -137,7 +110,15 @@ def test_images_resume_to_the_same_bytes(
     sizes = {"batch_size": 2, "chunk": 3}
     embed(source, tmp_path, clip, 0.5, **sizes)
     whole = (tmp_path / "out.parquet").read_bytes(), (tmp_path / "rejected.parquet").read_bytes()
-    with pytest.raises(StoppedError), stopping_after(clip, batches, "encode_images"):
+    encode, left = clip.encode_images, [False] + [True] * batches
+
+    def killed(batch: torch.Tensor) -> np.ndarray:
+        if left.pop():
+            return encode(batch)
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(clip, "encode_images", killed)
         embed(source, tmp_path, clip, 0.5, **sizes)
     embed(source, tmp_path, clip, 0.5, **sizes)
     resumed = (tmp_path / "out.parquet").read_bytes(), (tmp_path / "rejected.parquet").read_bytes()

@@ -248,7 +248,7 @@ MIXED_TEXTS = [
 MULTIMODAL = {"context_length": 16, "width": 32, "heads": 2, "layers": 1, "vocab_size": 49408}
 
 
-def model_of(kind: str, precise: torch.dtype = torch.float32, **text: Any) -> Any:
+def model_of(kind: str, **text: Any) -> Any:
     import open_clip
 
     settings = {**MODEL, "text_cfg": {**MODEL["text_cfg"], "layers": 3, **text}}
@@ -260,7 +260,7 @@ def model_of(kind: str, precise: torch.dtype = torch.float32, **text: Any) -> An
     for name, parameter in model.named_parameters():
         if "in_proj_weight" in name:
             parameter *= 3
-    return model.to(precise)
+    return model
 
 
 @cache

@@ -42,7 +42,6 @@ PINS = sorted((ROOT / "params" / "clip").glob("*.yaml"))
 
 @pytest.fixture
 def copy(tiny_clip: Path, tmp_path: Path) -> Path:
-    """A copy of the tiny CLIP, to spoil."""
     return Path(shutil.copytree(tiny_clip, tmp_path / "copy"))
 
 
@@ -70,7 +69,6 @@ def hub(tmp_path: Path, tiny_clip: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 
 def asked(models: Path) -> str:
-    """What the hub was asked for."""
     file = models.parent / "asked.txt"
     return file.read_text() if file.exists() else ""
 

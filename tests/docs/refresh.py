@@ -17,7 +17,6 @@ from tests.docs.world import make_world
 
 
 def main() -> None:
-    """Refresh all pages."""
     with tempfile.TemporaryDirectory() as folder:
         make_world(Path(folder))
         os.environ["INFOPURSUIT_CACHE"] = str(Path(folder) / "cache")

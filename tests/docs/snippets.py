@@ -42,7 +42,6 @@ class Block:
 
     @property
     def is_run(self) -> bool:
-        """Return whether a block of Python is run, and not only compiled."""
         return not self.comment.startswith("not run")
 
 
@@ -98,14 +97,6 @@ def run(code: str, namespace: dict[str, Any], where: str, line: int = 1) -> str:
     except Exception as error:
         raise AssertionError(f"{where}: {type(error).__name__}: {error}") from error
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().rstrip().splitlines())
-
-
-def parsed(block: Block, where: str | Path) -> ast.Module:
-    """Return the syntax tree of a block of Python, with the lines of its page."""
-    try:
-        return ast.parse("\n" * (block.line - 1) + block.code)
-    except SyntaxError as error:
-        raise AssertionError(f"{where}:{error.lineno}: {error.msg}") from error
 
 
 def check_names(tree: ast.Module, where: str) -> None:

@@ -32,10 +32,7 @@ def test_figures_of_a_page_are_those_of_the_records(page: Path) -> None:
 
 @pytest.mark.parametrize("page", NAMES)
 def test_no_page_quotes_a_result_that_no_record_has(page: str) -> None:
-    found = unmarked((PAGES[0].parent / page).read_text(encoding="utf-8"))
+    text = NO_PROSE.sub("", (PAGES[0].parent / page).read_text(encoding="utf-8"))
+    # Decimals and percentages that have no mark and are no settings.
+    found = [each for each in QUOTED.findall(text) if each not in SETTINGS]
     assert not found, "a mark behind it names its record (docs/contributing.md)"
-
-
-def unmarked(text: str) -> list[str]:
-    """Return the decimals and percentages of a page that have no mark and are no settings."""
-    return [found for found in QUOTED.findall(NO_PROSE.sub("", text)) if found not in SETTINGS]

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from infopursuit.explorer.page import page as exported
 from infopursuit.explorer.payload import read
 from tests.docs import live_page
+from tests.elements import Elements
 
 pytestmark = pytest.mark.slow  # the site is built
 
@@ -40,27 +40,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-class Loads(HTMLParser):
-    """Collects what a page loads."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        if tag in LOADED and given.get("rel") not in NOT_LOADED:
-            self.found.append(given.get(LOADED[tag]) or "")
-
-
 def test_pages_load_nothing_from_other_hosts(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > 20
     for page in pages:
-        loads = Loads()
-        loads.feed(page.read_text(encoding="utf-8"))
-        assert loads.found or page.name == "menagerie.html"  # all of it is inside
-        elsewhere = [each for each in loads.found if re.match(r"(https?:)?//", each)]
+        loads = [
+            each.get(LOADED[tag]) or ""
+            for tag, each in Elements(page.read_text(encoding="utf-8")).found
+            if tag in LOADED and each.get("rel") not in NOT_LOADED
+        ]
+        assert loads or page.name == "menagerie.html"  # all of it is inside
+        elsewhere = [each for each in loads if re.match(r"(https?:)?//", each)]
         assert not elsewhere, f"{page.name}: {elsewhere}"
     for sheet in site.rglob("*.css"):
         text = sheet.read_text(encoding="utf-8")

@@ -58,7 +58,6 @@ def texts(notebook: Any) -> list[str]:
 
 
 def write(notebook: Any, path: Path) -> None:
-    """Write a notebook."""
     import nbformat
 
     nbformat.validate(notebook)

@@ -41,10 +41,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
     def opened(
         content: payload.Payload | str, hash: str = "long=1", width: int = 1280, **options: object
     ) -> Page:
-        """Args: a payload, the text of a page, or the address of a server.
-
-        `long` of the address: every answer has a row, and none is grouped.
-        """
+        # `long` of the address: every answer has a row, and none is grouped.
         context = browser.new_context(
             viewport={"width": width, "height": HEIGHT},
             **{"reduced_motion": "reduce", **options},  # type: ignore[arg-type]

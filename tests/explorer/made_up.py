@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents
+from infopursuit.explorer.contents import AnsweredImages, Facts, contents
 from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, SoftAnswers
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.conformity import Conformity
@@ -64,7 +64,6 @@ class Graded(AnswerRule):
 def naive_bayes(
     k: int = 9, classes: Sequence[str] = PLAIN, levels: int = 3, seed: int = 4, **more: object
 ) -> Pursuit:
-    """A model whose rates are drawn at random."""
     generator = torch.Generator().manual_seed(seed)
     shares = torch.rand(levels, k, len(classes), generator=generator) + 0.02
     prior = (torch.rand(len(classes), generator=generator) + 0.1).log_softmax(dim=0)
@@ -79,7 +78,6 @@ def naive_bayes(
 
 
 def networks(k: int = 9, classes: Sequence[str] = PLAIN, hard: bool = True) -> Pursuit:
-    """A model with networks of random weights."""
     torch.manual_seed(3)
     made = [HistoryNetwork(k, outputs, (16, 8)).eval() for outputs in (k, len(classes))]
     for network in made:  # LayerNorm starts as the identity: move it away
@@ -113,7 +111,7 @@ def images(
     )
 
 
-def small_payload(names: Sequence[str] = PLAIN, limit: int | None = None) -> payload.Payload:
+def small_payload(names: Sequence[str] = PLAIN) -> payload.Payload:
     """A page's payload; class names, queries and ids are `names`."""
     pursuit = naive_bayes(len(names), names, queries=tuple(names))
     test = images(pursuit)
@@ -121,29 +119,23 @@ def small_payload(names: Sequence[str] = PLAIN, limit: int | None = None) -> pay
         [names[row % len(names)] for row in range(20)], test.labels, test.answers, test.pictures
     )
     facts = Facts(names[0], STOP)
-    return contents(
-        (pursuit, facts), test, images(pursuit, seed=3), names[1], chosen=Chosen(limit=limit)
-    )
+    return contents((pursuit, facts), test, images(pursuit, seed=3), names[1])
 
 
 def payload_of(html: str) -> payload.Payload:
-    """The payload in a page."""
     text = html.partition('id="payload">')[2].partition("</script>")[0]
     return payload.read(text)
 
 
 def read_floats(text: str, *shape: int) -> np.ndarray:
-    """Return what `payload.floats` wrote."""
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<f4").reshape(shape)
 
 
 def read_labels(text: str) -> np.ndarray:
-    """Return what `payload.labels` wrote."""
     return np.frombuffer(base64.b64decode(text, validate=True), dtype="<u2")
 
 
 def read_levels(text: str, k: int, levels: int = 3) -> np.ndarray:
-    """Return what `payload.levels` wrote of k queries."""
     bits = 2 if levels < 5 else 4
     width = -(-k * bits // 8)
     packed = np.frombuffer(base64.b64decode(text, validate=True), dtype=np.uint8).reshape(-1, width)

@@ -10,11 +10,11 @@ from sklearn.datasets import load_iris
 import infopursuit
 from infopursuit.estimators.base import load_fitted
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
+from tests.elements import Elements
 from tests.estimators.conftest import World
 from tests.estimators.conftest import model as model
 from tests.estimators.conftest import world as world
 from tests.explorer.made_up import HOSTILE, payload_of, read_floats
-from tests.explorer.test_page import Elements
 
 
 def test_the_page_is_shown_in_a_frame_of_its_own(

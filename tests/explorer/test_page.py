@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
@@ -20,45 +19,20 @@ from infopursuit.explorer import payload
 from infopursuit.explorer.page import page
 from infopursuit.pursuit.answers.rules import WORDS
 from infopursuit.pursuit.sentences import SENTENCES
+from tests.elements import Elements
 from tests.explorer.made_up import read_floats, read_labels, read_levels, small_payload
 
 # A name of a vocabulary that nothing fetches; every other address would be one too many.
 NAMESPACES = ("http://www.w3.org/2000/svg",)
 
 
-class Elements(HTMLParser):
-    """All elements with their attributes, and the text in each script and style."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[tuple[str, dict[str, str | None], str]] = []
-        self.open = False
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-        self.open = tag in ("script", "style", "title")
-        if self.open:
-            self.texts.append((tag, dict(attrs), ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        self.open = False
-
-    def handle_data(self, data: str) -> None:
-        if self.open:
-            tag, attributes, text = self.texts.pop()
-            self.texts.append((tag, attributes, text + data))
-
-
 def policy_of(elements: Elements) -> dict[str, str]:
-    given = [
+    (policy,) = [
         each["content"] or ""
-        for tag, each in elements.found
-        if tag == "meta" and each.get("http-equiv") == "Content-Security-Policy"
+        for each in elements.attributes("meta")
+        if each.get("http-equiv") == "Content-Security-Policy"
     ]
-    assert len(given) == 1
-    return dict(part.split(" ", 1) for part in given[0].split("; "))
+    return dict(part.split(" ", 1) for part in policy.split("; "))
 
 
 def digest(text: str) -> str:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import Facts, described, joined_answers
+from infopursuit.explorer.contents import AnsweredImages, Chosen, Facts, contents, described
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import ending
@@ -60,25 +60,11 @@ async (whatIf) => {
 
 
 def document(pursuit: Pursuit, answers: Tensor, stop: StoppingRule = STOP) -> payload.Payload:
-    """A page of images without pictures: half of them samples, half scored."""
+    """A page of images without pictures."""
+    ids = [f"image {row}" for row in range(len(answers))]
     labels = np.arange(len(answers)) % len(pursuit.class_names)
-    half = len(answers) // 2
-    test = [
-        payload.Image(id=f"image {row}", label=int(labels[row]), thumbnail=None, answers=written)
-        for row, written in enumerate(
-            joined_answers(pursuit, each) for each in answers[:half].split(1)
-        )
-    ]
-    scored = payload.Scored(
-        labels=payload.labels(labels[half:]), answers=joined_answers(pursuit, answers[half:])
-    )
-    return payload.Payload(
-        format=1,
-        title="Agreement",
-        served=False,
-        model=described(pursuit, Facts("model", stop)),
-        images=payload.Images(test=test, train=[], scored=scored),
-    )
+    images, chosen = AnsweredImages(ids, labels, answers), Chosen(len(answers))
+    return contents((pursuit, Facts("model", stop)), images, title="Agreement", chosen=chosen)
 
 
 def assert_agree(
@@ -159,19 +145,20 @@ def duplicates_case() -> Case:
     return pursuit, 200, *others
 
 
+def asking(pursuit: Pursuit, querier: InformationGain) -> Pursuit:
+    """The same with a querier that asks in another order."""
+    other, answers = replace(pursuit, querier=querier), pursuit.answers(unit(200, 5))
+    orders = [roll_out_of(each, answers, STOP).order for each in (pursuit, other)]
+    assert not torch.equal(*orders), "otherwise the case tests nothing"
+    return other
+
+
 def redundant_case() -> Case:
     pursuit, _, *others = naive_bayes_case()
     pairs = torch.randint(0, 24, (60, 3), generator=torch.Generator().manual_seed(1))
     pairs[:, 2] %= 3
     table = pursuit.querier.table  # type: ignore[attr-defined]
-    querier = InformationGain(table, RedundantQuestions(pairs, 24))
-    answers = pursuit.answers(unit(200, 5))
-    orders = [
-        roll_out_of(each, answers, STOP).order
-        for each in (pursuit, replace(pursuit, querier=querier))
-    ]
-    assert not torch.equal(*orders), "otherwise the case tests nothing"
-    return replace(pursuit, querier=querier), 200, *others
+    return asking(pursuit, InformationGain(table, RedundantQuestions(pairs, 24))), 200, *others
 
 
 def values_case() -> Case:
@@ -189,12 +176,7 @@ def costs_case(subclasses: bool = False) -> Case:
     querier: Any = pursuit.querier
     costs = torch.tensor([1.5, 7.0, 2.25, 4.0]).repeat(6).double()
     dear = InformationGain(querier.table, querier.redundant, costs)
-    answers = pursuit.answers(unit(30, 5))
-    orders = [
-        roll_out_of(replace(pursuit, querier=each), answers, STOP).order for each in (querier, dear)
-    ]
-    assert not torch.equal(*orders), "otherwise the case tests nothing"
-    return replace(pursuit, querier=dear), 200, *others
+    return asking(pursuit, dear), 200, *others
 
 
 def subclasses_case() -> Case:
@@ -206,11 +188,6 @@ def subclasses_case() -> Case:
     table = SubclassTable(**vars(plain), of=of)
     made = {"querier": InformationGain(table), "classifier": SubclassBayes(table)}
     return replace(pursuit, **made), *others
-
-
-def scores_case(stop: StoppingRule = STOP) -> Case:
-    """Jointly normal scores, in whose answers are words of people, too."""
-    return with_scores(), 200, stop, 1e-6
 
 
 CASES: dict[str, Callable[[], Case]] = {
@@ -227,8 +204,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "values of columns": values_case,
     "subclasses": subclasses_case,
     "costs": costs_case,
-    "scores": scores_case,
-    "scores, all questions": partial(scores_case, StoppingRule(None, stability=None)),
+    # Jointly normal scores, in whose answers are words of people, too.
+    "scores": lambda: (with_scores(), 200, STOP, 1e-6),
+    "scores, all questions": lambda: (with_scores(), 200, StoppingRule(None, stability=None), 1e-6),
     "costs of subclasses": partial(costs_case, True),
     "networks": lambda: (networks(24, CLASSES, True), 100, STOP, 1e-5),
     "networks, soft answers": lambda: (networks(24, CLASSES, False), 100, STOP, 1e-5),
@@ -260,14 +238,7 @@ def test_a_sentence_that_changes_does_so_in_python_and_in_the_page(
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "three answers, weights of questions, a fixed first question",
-        "redundant questions",
-        "subclasses",
-        "costs",
-        "networks",
-    ],
+    "name", ["five answers", "redundant questions", "subclasses", "costs", "networks"]
 )
 def test_what_is_known_and_which_classes_there_are_count_as_in_python(
     open_page: Opened, name: str

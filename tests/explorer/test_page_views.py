@@ -60,13 +60,7 @@ def explained(image: str, stop: StoppingRule = STOP, **overrides: float) -> Expl
 
 
 def asked(page: Page) -> list[str]:
-    """The questions on the page, in their order."""
     return page.locator(".step .question p").all_inner_texts()
-
-
-def questions(explanation: Explanation) -> list[str]:
-    described = dict(zip(QUERIES, texts(), strict=True))
-    return [described[query] for query in explanation.questions]
 
 
 @cache
@@ -78,22 +72,14 @@ def step(page: Page, number: int) -> Locator:
     return page.locator(".step").nth(number - 1)
 
 
-def answer(page: Page, number: int, word: str) -> None:
-    step(page, number).locator("label", has_text=re.compile(f"^{word}$")).click()
-
-
 def checked(page: Page) -> list[str]:
     return page.locator(".step input:checked + span").all_inner_texts()
 
 
 def predictions() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return predicted classes, probabilities and lengths of all test images."""
     ending = model().ask_until(split("test").answers, STOP)
     best = ending.posterior.max(dim=1)
     return best.indices.numpy(), best.values.numpy(), ending.length.numpy()
-
-
-# 1. One image.
 
 
 # 2. What if.
@@ -103,7 +89,8 @@ def test_reset_and_a_link_to_the_whole_state(open_page: Opened, width: int) -> N
     page = open_page(document(), width=width)
     page.get_by_role("option", name="image 2, penguin").click()
     first = explained("image 2").steps[0]
-    answer(page, 1, "not sure" if first.answer != 0.5 else "yes")
+    word = "not sure" if first.answer != 0.5 else "yes"
+    step(page, 1).locator("label", has_text=re.compile(f"^{word}$")).click()
     expect(step(page, 1)).to_contain_text("your answer")
     expect(page.locator(".outcome").first).to_contain_text("Before your changes")
     step(page, 2).get_by_text("Why this question?").click()

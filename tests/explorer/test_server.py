@@ -63,7 +63,6 @@ def client(model: Served, names: tuple[str, ...] = ()) -> TestClient:
 
 @pytest.fixture(scope="module")
 def there() -> TestClient:
-    """A client of a table."""
     return client(seen(naive_bayes()))
 
 
@@ -77,21 +76,13 @@ png = partial(encoded, "PNG")
 
 
 def bomb(width: int, height: int) -> bytes:
-    """A PNG of a few hundred bytes that claims `width` x `height` pixels."""
-
-    def chunk(kind: bytes, content: bytes) -> bytes:
-        check = zlib.crc32(kind + content)
-        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", check)
-
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    pixels = zlib.compress(bytes(1000))
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
-    )
+    """A small PNG whose header claims `width` x `height` pixels."""
+    small = png()
+    header = b"IHDR" + struct.pack(">II", width, height) + small[24:29]
+    return small[:12] + header + struct.pack(">I", zlib.crc32(header)) + small[33:]
 
 
 def refused(response: object, status: int) -> str:
-    """The one sentence of a refusal."""
     assert response.status_code == status, response.text  # type: ignore[attr-defined]
     content = response.json()  # type: ignore[attr-defined]
     assert list(content) == ["error"]
@@ -294,11 +285,6 @@ def test_pages_of_other_sites_cannot_ask(there: TestClient) -> None:
         other = there.post("/api/images", content=png(), headers={"Origin": origin})
         assert "another site" in refused(other, 403)
     assert "access-control-allow-origin" not in own.headers
-
-
-def test_no_files_can_be_fetched(there: TestClient) -> None:
-    for path in ("/../../../../etc/passwd", "/%2e%2e/etc/passwd", "/page/main.js", "//etc/passwd"):
-        refused(there.get(path), 404)
 
 
 def test_an_error_of_the_server_reveals_nothing() -> None:

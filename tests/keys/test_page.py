@@ -11,9 +11,12 @@ from playwright.sync_api import Page, expect
 
 from infopursuit.explorer import contents
 from infopursuit.keys.command import open_key, write_page
+from infopursuit.keys.key import Key
 from infopursuit.keys.models import key_model
 from infopursuit.pursuit.dialogue import Dialogue
+from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.conftest import Opened
+from tests.explorer.conftest import open_page as open_page
 from tests.keys.test_command import MORE
 
 pytestmark = pytest.mark.slow  # minutes in a browser
@@ -34,6 +37,13 @@ def plants(tmp_path: Path) -> Path:
     path = tmp_path / "plants.csv"
     path.write_text("\n".join(rows), encoding="utf-8")
     return path
+
+
+def made(plants: Path, reliability: float) -> tuple[Key, Pursuit, str]:
+    key = open_key(plants)
+    pursuit = key_model(key, reliability)
+    write_page(pursuit, key, out := plants.with_suffix(".html"))
+    return key, pursuit, out.read_text(encoding="utf-8")
 
 
 def asked(page: Page) -> str:
@@ -61,10 +71,8 @@ def test_a_plant_is_found_with_one_wrong_answer(
 ) -> None:
     if coded:  # as large tables are written
         monkeypatch.setattr(contents, "LARGE", 0)
-    key = open_key(plants)
-    pursuit = key_model(key, 0.9)
-    write_page(pursuit, key, plants.with_suffix(".html"))
-    page = open_page(plants.with_suffix(".html").read_text(encoding="utf-8"))
+    key, pursuit, text = made(plants, 0.9)
+    page = open_page(text)
     expect(page.locator("#views")).to_be_hidden()
     dialogue = Dialogue(pursuit)
     for step in range(3):
@@ -89,10 +97,7 @@ def test_a_plant_is_found_with_one_wrong_answer(
 
 
 def test_a_link_keeps_five_degrees(plants: Path, open_page: Opened) -> None:
-    key = open_key(plants)
-    pursuit = key_model(key, 0.99)
-    write_page(pursuit, key, plants.with_suffix(".html"))
-    text = plants.with_suffix(".html").read_text(encoding="utf-8")
+    _, pursuit, text = made(plants, 0.99)
     yellow, top = pursuit.number("flowers yellow?"), pursuit.rule.levels - 1
     for level, word in enumerate(pursuit.words[yellow]):
         if word:
@@ -106,10 +111,7 @@ def test_a_link_keeps_five_degrees(plants: Path, open_page: Opened) -> None:
 
 
 def test_states_are_a_list_and_a_number_can_be_typed(plants: Path, open_page: Opened) -> None:
-    key = open_key(plants)
-    pursuit = key_model(key, 0.9)
-    write_page(pursuit, key, plants.with_suffix(".html"))
-    page = open_page(plants.with_suffix(".html").read_text(encoding="utf-8"))
+    page = open_page(made(plants, 0.9)[2])
     shown = {}
     while page.locator(".reply").count():
         question = asked(page)

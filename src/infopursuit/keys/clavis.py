@@ -24,12 +24,11 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_json, write_text
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
-from infopursuit.keys.cells import with_unit
+from infopursuit.keys.cells import MOST_STATES, NO, YES, with_unit
 from infopursuit.keys.key import (
     Character,
     Key,
     check_pictures,
-    check_states,
     checked,
     yes_or_no,
 )
@@ -127,7 +126,9 @@ def _characters(
         name = with_unit(name, character.get("unit") or None, f"{path}: {name!r}")
         return [] if np.isnan(ranges).all() else [Character.of_numbers(name, ranges)]
     listed = _list(character["states"])
-    check_states(name, len(listed), path)
+    if len(listed) > MOST_STATES:
+        states_found = counted(len(listed), "state")
+        raise InputError(f"{path}: {name!r} has {states_found}; expected at most {MOST_STATES}")
     states = {each["id"]: _state(each, language) for each in listed}
     numbers = {state: number for number, state in enumerate(states)}
     frequency = np.full((count, len(states)), np.nan)
@@ -143,8 +144,8 @@ def _characters(
         return []
     if kind == "non-exclusive":
         return [
-            Character.of_question(f"{name}: {state}", frequency[:, number])
-            for number, state in enumerate(states.values())
+            Character(f"{name}: {state}", (YES, NO), np.stack([yes, 1 - yes], axis=1))
+            for state, yes in zip(states.values(), frequency.T, strict=True)
         ]
     total = frequency.sum(axis=1, keepdims=True)
     frequency = np.where(total > 1, frequency / np.where(total > 0, total, 1), frequency)
@@ -152,14 +153,12 @@ def _characters(
 
 
 def _share(value: Any, where: str) -> float:
-    """Return a frequency; InputError unless it is a number from 0 to 1."""
     if not _is_number(value) or not 0 <= value <= 1:
         raise InputError(f"{where}: the frequency {value!r}; expected a number from 0 to 1")
     return float(value)
 
 
 def _ends(statement: dict[str, Any], where: str) -> list[float]:
-    """Return the ends of a range; InputError unless they are two numbers, the lower one first."""
     value = statement["value"]
     two = isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
     if not two or value[0] > value[1]:
@@ -226,7 +225,8 @@ def write_clavis(
         }
         for number, (name, picture) in enumerate(key.pictures.items())
     }
-    if odd := [each.name for each in key.characters if _has_open_end(each)]:
+    ranges = [each.ranges for each in key.characters if each.ranges is not None]
+    if odd := [each for each in ranges if np.isinf(each).any()]:
         message = (
             "%s: %s with a range of one end, such as <5: the farthest number of all is the other"
         )
@@ -279,10 +279,6 @@ def write_clavis(
         "mediaElements": list(media.values()),
     }
     write_text(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
-
-
-def _has_open_end(character: Character) -> bool:
-    return character.ranges is not None and bool(np.isinf(character.ranges).any())
 
 
 def _said(character: Character, number: int, row: int) -> list[tuple[Any, float]]:

@@ -29,7 +29,6 @@ from infopursuit.core.files import is_file
 from infopursuit.core.numbers import counted, distinct_numbers
 from infopursuit.keys.cells import (
     ANSWERS,
-    MOST_STATES,
     NO,
     YES,
     alike,
@@ -92,11 +91,6 @@ class Character:
         states = tuple(f"> {cut}" for cut in distinct_numbers(cuts.tolist()))
         return cls(name, states, above, ranges, tuple(cuts.tolist()))
 
-    @classmethod
-    def of_question(cls, name: str, yes: Float[np.ndarray, " c"]) -> Character:
-        """Return a character that a class has, or not."""
-        return cls(name, (YES, NO), np.stack([yes, 1 - yes], axis=1))
-
     @property
     def asked(self) -> tuple[int, ...]:
         """The states that tell all: of yes and no, yes; of two others, the first."""
@@ -114,11 +108,6 @@ class Character:
     def in_degrees(self) -> bool:
         """Whether a person says yes or no: to a question, or to a state that is the only one."""
         return self.ranges is None and (self.is_question or len(self.states) == 1)
-
-    @property
-    def choice_name(self) -> str:
-        """What is asked, before the states that one may choose from."""
-        return self.question(0) if self.in_degrees else self.name.rstrip(": ")
 
     @property
     def choices(self) -> Float[np.ndarray, "c s"]:
@@ -210,14 +199,6 @@ def yes_or_no(states: Sequence[str]) -> tuple[str, ...]:
     """Return yes and no for states that begin so, `Yes, it has scales`; others as they are."""
     words = tuple(ANSWERS.get(alike(re.split(r"[,.;:(]", each, maxsplit=1)[0])) for each in states)
     return tuple(map(str, words)) if len(set(words) - {None}) == len(words) else (*states,)
-
-
-def check_states(name: str, count: int, where: object) -> None:
-    """Raise InputError for a character of more states than a person can choose from."""
-    if count > MOST_STATES:
-        raise InputError(
-            f"{where}: {name!r} has {counted(count, 'state')}; expected at most {MOST_STATES}"
-        )
 
 
 def checked(key: Key, where: object) -> Key:

@@ -73,7 +73,10 @@ def key_model(key: Key, reliability: float = OF_A_PERSON) -> Pursuit:
         torch.from_numpy(rates).log().float(), torch.full((count,), 1 / count).log()
     )
     columns = TableColumns(
-        tuple(each.choice_name for each in characters),
+        # What is asked, before the states that one may choose from.
+        tuple(
+            each.question(0) if each.in_degrees else each.name.rstrip(": ") for each in characters
+        ),
         tuple(
             None if each.ranges is not None else tuple(names)
             for each, names in zip(characters, states, strict=True)

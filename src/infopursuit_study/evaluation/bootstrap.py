@@ -50,17 +50,6 @@ def percentiles(
     return np.asarray(low), np.asarray(high)
 
 
-def seed_shares(seeds: int, resamples: int, seed: int = 0) -> Float[np.ndarray, "r s"]:
-    """Draw the shares of s training seeds in r resamples of them; rows sum to 1.
-
-    Equal arguments give equal shares, so that two methods with the same seeds are compared on the
-    same draws.
-    """
-    # Its own stream: the draws of images (`resampled_means`) start from the plain seed.
-    draw = np.random.default_rng((seed, 1))
-    return draw.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
-
-
 class SeedMeans(NamedTuple):
     """Means over images for each of s training seeds, and the same over resampled images.
 
@@ -83,13 +72,16 @@ def seed_means(values: Shaped[np.ndarray, "s n m"], resamples: int, seed: int = 
     return SeedMeans(values.mean(axis=1, dtype=np.float64), means)
 
 
-def two_level_intervals(means: SeedMeans, seed: int = 0) -> list[Interval]:
+def two_level_intervals(means: SeedMeans) -> list[Interval]:
     """Return the m means over seeds and images with 95 % intervals over resamples of both.
 
-    With one seed these are the intervals over images alone.
+    With one seed these are the intervals over images alone. Equal seeds are drawn alike, so that
+    two methods with the same seeds are compared on the same draws.
     """
     resamples, seeds, _ = means.resampled.shape
-    shares = seed_shares(seeds, resamples, seed)
+    # Their own stream: the draws of images (`resampled_means`) start from the plain seed.
+    draw = np.random.default_rng((0, 1))
+    shares = draw.multinomial(seeds, np.full(seeds, 1 / seeds), size=resamples) / seeds
     low, high = percentiles(np.einsum("rs,rsm->rm", shares, means.resampled))
     edges = zip(means.measured.mean(axis=0).tolist(), low.tolist(), high.tolist(), strict=True)
     return [Interval(*each) for each in edges]

@@ -8,10 +8,8 @@ levels cannot fail either test. Min-max answers are normalised over the whole di
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from tqdm import tqdm
 
@@ -19,7 +17,6 @@ from infopursuit.core.errors import InputError
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.pursuit.answers.rules import NOT_SURE, AnswerRule
 from infopursuit.pursuit.pursuit import Pursuit
-from infopursuit.pursuit.querier import Classifier
 
 # Queries that are deleted one at a time, evenly spaced over a larger dictionary.
 DELETIONS = 64
@@ -27,63 +24,11 @@ DELETIONS = 64
 BATCH_SIZE = 512
 
 
-class Invariance(NamedTuple):
-    """What changed when other images answered the unasked queries.
-
-    Attributes:
-        answers: (n, t) whether the answer to each asked query turned from yes to no or back.
-        predictions: (n,) whether the most probable class is another.
-    """
-
-    answers: Bool[Tensor, "n t"]
-    predictions: Bool[Tensor, " n"]
-
-
 @torch.no_grad()
-def invariance(
-    rule: AnswerRule,
-    classifier: Classifier,
-    scores: Float[Tensor, "n k"],
-    others: Float[Tensor, "n k"],
-    order: Int[Tensor, "n t"],
-) -> Invariance:
-    """Replace the scores of the queries not asked, answer again, classify again."""
-    is_asked = torch.zeros_like(scores, dtype=torch.bool).scatter_(1, order, True)
-    before = rule.of_scores(scores)
-    after = rule.of_scores(torch.where(is_asked, scores, others))
-    mask = is_asked.to(scores.dtype)
-    return Invariance(
-        _flipped(before, after).gather(1, order),
-        classifier(before, mask).argmax(dim=1) != classifier(after, mask).argmax(dim=1),
-    )
-
-
-@torch.no_grad()
-def deletion(
-    rule: AnswerRule, scores: Float[Tensor, "n k"], deleted: Int[Tensor, " m"]
-) -> Int[Tensor, " m"]:
-    """Count how many of the n (k - 1) other answers flip without each of m queries."""
-    answers = rule.of_scores(scores)
-    columns = torch.arange(scores.shape[1], device=scores.device)
-    counts = torch.zeros(len(deleted), dtype=torch.long)
-    for place, query in enumerate(deleted.tolist()):
-        others = columns[columns != query]
-        alone = rule.select(others).of_scores(scores[:, others])
-        counts[place] = _flipped(answers[:, others], alone).sum()
-    return counts
-
-
-def spaced(k: int, most: int = DELETIONS) -> Int[Tensor, " m"]:
-    """Return all of k places, or `most` of them, evenly spaced from the first to the last."""
-    return torch.linspace(0, k - 1, min(k, most)).round().long()
-
-
 def dependence_metrics(
     pursuit: Pursuit,
     images: LabelledImages,
     order: Int[Tensor, "n t"],
-    seed: int = 0,
-    batch_size: int = BATCH_SIZE,
 ) -> dict[str, float]:
     """Return shares in [0, 1] of what changes when only other queries are touched.
 
@@ -96,24 +41,38 @@ def dependence_metrics(
         raise InputError(
             f"expected at least 2 images and 2 queries to test the answers, found {n} and {k}"
         )
-    device = pursuit.device
-    places = torch.randperm(n, generator=torch.Generator().manual_seed(seed))
+    rule, device = pursuit.rule, pursuit.device
+    places = torch.randperm(n, generator=torch.Generator().manual_seed(0))
     donors = torch.empty_like(places).index_copy_(0, places, places.roll(1))  # never itself
-    deleted = spaced(k)
+    # All queries, or some evenly spaced from the first to the last.
+    deleted = torch.linspace(0, k - 1, min(k, DELETIONS)).round().long().tolist()
     answers = predictions = flips = 0
-    for rows in tqdm(torch.arange(n).split(batch_size), desc="dependence", disable=None):
-        scores = pursuit.rule.scores(images.embeddings[rows].to(device))
-        others = pursuit.rule.scores(images.embeddings[donors[rows]].to(device))
-        queries = order[rows].to(device)
-        changed = invariance(pursuit.rule, pursuit.classifier, scores, others, queries)
-        answers += int(changed.answers.sum())
-        predictions += int(changed.predictions.sum())
-        flips += int(deletion(pursuit.rule, scores, deleted).sum())
+    for rows in tqdm(torch.arange(n).split(BATCH_SIZE), desc="dependence", disable=None):
+        scores = rule.scores(images.embeddings[rows].to(device))
+        others = rule.scores(images.embeddings[donors[rows]].to(device))
+        asked = order[rows].to(device)
+        mask = torch.zeros_like(scores).scatter_(1, asked, 1)
+        before = rule.of_scores(scores)
+        after = rule.of_scores(torch.where(mask > 0, scores, others))
+        answers += int(_flipped(before, after).gather(1, asked).sum())
+        first, second = (pursuit.classifier(each, mask).argmax(dim=1) for each in (before, after))
+        predictions += int((first != second).sum())
+        flips += sum(_flips_without(query, rule, scores, before) for query in deleted)
     return {
         "asked_answers_changed_by_unasked": answers / order.numel(),
         "predictions_changed_by_unasked": predictions / n,
         "answers_flipped_by_deletion": flips / (n * len(deleted) * (k - 1)),
     }
+
+
+def _flips_without(
+    query: int, rule: AnswerRule, scores: Float[Tensor, "n k"], answers: Float[Tensor, "n k"]
+) -> int:
+    """Count how many of the n (k - 1) other answers flip without a query."""
+    columns = torch.arange(scores.shape[1], device=scores.device)
+    others = columns[columns != query]
+    alone = rule.select(others).of_scores(scores[:, others])
+    return int(_flipped(answers[:, others], alone).sum())
 
 
 def _flipped(before: Tensor, after: Tensor) -> Tensor:

@@ -63,7 +63,6 @@ def people_table(people: Mapping[str, Any] | None) -> Row | None:
 
 
 def _with_interval(right: Proportion) -> str:
-    """Write a share in % with its interval, and of how many."""
     if (interval := right.interval) is None:
         return NOTHING
     low, high = map(share, interval)

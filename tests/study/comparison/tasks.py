@@ -8,8 +8,7 @@ import torch
 from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.texts.knowledge import KnowledgeTable
 from infopursuit_study.comparison.entries import Task
-from tests.planted import unit
-from tests.study.peers.planted import planted
+from tests.planted import planted, unit
 
 # Not in sorted order, as labels of a data set need not be.
 NAMES = ("fox", "cat", "emu", "dog")

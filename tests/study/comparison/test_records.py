@@ -7,17 +7,8 @@ from pathlib import Path
 import pytest
 
 from infopursuit.core.errors import InputError
-from infopursuit_study.comparison.seeds import measure_peers
 from infopursuit_study.experiments.records import give, keep, main
-from tests.study.comparison.tasks import small_task
-
-PEERS = ("ours", "probe", "zero_shot")
-
-
-def measured(folder: Path, peers: tuple[str, ...], seeds: list[int], noise: float = 0.5) -> Path:
-    task = small_task(noise=noise, class_embeddings=None)
-    measure_peers(folder, "zoo", task, dict.fromkeys(peers, seeds), 0.2, folder / "kept")
-    return folder
+from tests.study.comparison.conftest import PEERS, measured
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -25,24 +16,20 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in found}
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return measured(tmp_path_factory.mktemp("peers"), PEERS, [10, 2])
-
-
 def test_a_record_gives_back_what_it_took(folder: Path, tmp_path: Path) -> None:
     record = tmp_path / "records" / "zoo.parquet"
-    assert keep(record, "zoo", folder) == ["probe", "zero_shot", "ours"]
+    assert keep(record, "zoo", folder) == ["probe", "zero_shot", "splice", "ours"]
     assert set(give(record, "zoo", tmp_path / "given")) == set(PEERS)
     expected = contents(folder)
-    assert len(expected) == 2 * 3 + 2 * 2
+    assert len(expected) == 2 * 4 + 3 * 2
     assert contents(tmp_path / "given") == expected
 
 
 def test_peers_that_were_not_measured_this_time_stay(folder: Path, tmp_path: Path) -> None:
     record = tmp_path / "zoo.parquet"
     keep(record, "zoo", folder)
-    newer = measured(tmp_path / "newer", ("probe",), [1])
+    newer = tmp_path / "newer"
+    measured(newer, peers={"probe": (1,)})
     assert keep(record, "zoo", newer) == ["probe"]
     give(record, "zoo", tmp_path / "given")
     found, before = contents(tmp_path / "given"), contents(folder)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from infopursuit_study.evaluation.bootstrap import (
-    SeedMeans,
     accuracy_interval,
     seed_means,
     two_level_intervals,
@@ -23,16 +22,3 @@ def test_seeds_that_disagree_widen_the_interval_and_equal_ones_do_not() -> None:
     within = apart.mean(axis=0).var() / 400
     width = 2 * 1.96 * np.sqrt(across + within)
     assert many.high - many.low == pytest.approx(width, rel=0.1)
-
-
-def test_paired_difference_over_seeds_cancels_what_both_share() -> None:
-    draw = np.random.default_rng(0)
-    hard, luck = draw.random((1, 500, 1)), draw.normal(0, 0.1, (4, 1, 1))
-    first, second = hard < 0.7 + luck, hard < 0.68 + luck
-    one, two = (seed_means(each, 1000) for each in (first, second))
-    (apart,) = two_level_intervals(one)
-    difference = SeedMeans(one.measured - two.measured, one.resampled - two.resampled)
-    (paired,) = two_level_intervals(difference)
-    assert paired.value == pytest.approx(first.mean() - second.mean())
-    assert paired.low > 0  # two points, told apart although each interval spans many more
-    assert apart.high - apart.low > 5 * (paired.high - paired.low)

@@ -6,7 +6,7 @@ import pytest
 from infopursuit.core import tables
 from infopursuit.core.errors import InputError
 from infopursuit_study.evaluation.chosen_images import load_pictures, spread_rows
-from tests.planted import png
+from tests.planted import png, split_columns
 
 
 def test_most_rows_are_the_same_for_every_run_and_the_last_are_wrong():
@@ -20,31 +20,18 @@ def test_most_rows_are_the_same_for_every_run_and_the_last_are_wrong():
     assert len({int(labels[row]) for row in first}) == 8  # nothing wrong: more of the spread
 
 
-def write_images(path, contents: list[bytes]) -> None:
-    n = len(contents)
-    tables.write_table(
-        path,
-        tables.IMAGES,
-        {
-            "id": [f"i{row}" for row in range(n)],
-            "split": ["train" if row % 2 else "test" for row in range(n)],
-            "label": [row // 2 % 2 for row in range(n)],
-            "class_name": ["ab"[row // 2 % 2] for row in range(n)],
-            "image": contents,
-        },
-    )
-
-
 def test_pictures_of_a_table_and_damaged_ones_are_named(tmp_path):
     path = tmp_path / "images.parquet"
-    write_images(path, [png(color) for color in ("red", "lime", "blue", "white")])
-    found = load_pictures(path, ["a", "b"], ["i2", "i0"])
+    columns = split_columns(4, "ab")
+    pictures = [png(color) for color in ("red", "lime", "blue", "white")]
+    tables.write_table(path, tables.IMAGES, columns | {"image": pictures})
+    found = load_pictures(path, ["a", "b"], ["image/2", "image/0"])
     assert {name: picture.getpixel((0, 0)) for name, picture in found.items()} == {
-        "i2": (0, 0, 255),
-        "i0": (255, 0, 0),
+        "image/2": (0, 0, 255),
+        "image/0": (255, 0, 0),
     }
     with pytest.raises(InputError, match="no image 'i9'"):
         load_pictures(path, ["a", "b"], ["i9"])
-    write_images(path, [b"no image"] * 4)
-    with pytest.raises(InputError, match="the image 'i0' is not an image of a known format"):
-        load_pictures(path, ["a", "b"], ["i0"])
+    tables.write_table(path, tables.IMAGES, columns | {"image": [b"no image"] * 4})
+    with pytest.raises(InputError, match="the image 'image/0' is not an image of a known format"):
+        load_pictures(path, ["a", "b"], ["image/0"])

@@ -65,10 +65,6 @@ def test_error_agrees_with_a_slow_reference(seed: int, bins: int) -> None:
     assert expected_calibration_error(confidence, correct, bins) == pytest.approx(expected)
 
 
-def summary_of(posteriors: list[list[list[float]]], labels: list[int]) -> PosteriorSummary:
-    return summarize(torch.tensor(posteriors), torch.tensor(labels))
-
-
 def random_posteriors(
     seed: int, n: int = 20, budgets: int = 9
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -77,22 +73,20 @@ def random_posteriors(
     return logits.softmax(dim=2), torch.randint(0, 4, (n,), generator=generator)
 
 
-@given(
-    seed=st.integers(0, 10_000),
-    probability=st.none() | st.floats(0.3, 1.0),
-    entropy=st.none() | st.floats(0.0, 1.4),
-    stability=st.none() | st.integers(1, 4),
-    most=st.none() | st.integers(0, 12),
+RULES = st.builds(
+    StoppingRule,
+    st.none() | st.floats(0.3, 1.0),
+    st.none() | st.integers(0, 12),
+    st.none() | st.floats(0.0, 1.4),
+    st.none() | st.integers(1, 4),
 )
+
+
+@given(st.integers(0, 10_000), RULES)
 def test_a_rule_stops_a_summary_where_it_stops_the_posteriors(
-    seed: int,
-    probability: float | None,
-    entropy: float | None,
-    stability: int | None,
-    most: int | None,
+    seed: int, rule: StoppingRule
 ) -> None:
     posteriors, labels = random_posteriors(seed)
-    rule = StoppingRule(probability, most, entropy, stability)
     steps, held = rule.steps(posteriors)
     predicted = posteriors.argmax(dim=2)[torch.arange(len(steps)), steps]
     found = stopped(summarize(posteriors, labels), rule)
@@ -103,9 +97,8 @@ def test_a_rule_stops_a_summary_where_it_stops_the_posteriors(
 
 def test_sweep_of_two_images_by_hand() -> None:
     """Image 0 is sure after one query and wrong later; image 1 never gets sure."""
-    summary = summary_of(
-        [[[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.6, 0.4], [0.4, 0.6]]], [0, 1]
-    )
+    sure = [[[0.5, 0.5], [0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.6, 0.4], [0.4, 0.6]]]
+    summary = summarize(torch.tensor(sure), torch.tensor([0, 1]))
     thresholds = {"max_probability": [0.85, 1.0], "entropy": [0.4], "stability": [1]}
     assert sweep(summary, thresholds) == [
         StoppingPoint("max_probability", 0.85, 1.5, 1.0),

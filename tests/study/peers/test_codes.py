@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 from sklearn.linear_model import Lasso, LogisticRegression
 
+from infopursuit_study.peers import lasso
 from infopursuit_study.peers.codes import IPOMP, SpLiCE
 from infopursuit_study.peers.heads import logistic_head
-from tests.study.peers.planted import planted
+from tests.planted import planted
 
 
 def test_codes_of_ip_omp_have_as_many_texts_as_asked_for() -> None:
@@ -23,7 +25,11 @@ def test_codes_of_ip_omp_have_as_many_texts_as_asked_for() -> None:
     assert (best == wanted).mean() > 0.7
 
 
-def test_codes_of_splice_are_those_of_the_lasso_that_the_authors_solve() -> None:
+@pytest.mark.parametrize("nearest", [1, 4, 300])
+def test_codes_of_splice_are_those_of_the_lasso_that_the_authors_solve(
+    nearest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasso, "NEAREST", nearest)
     data = planted()
     model = SpLiCE(data.texts, data.embeddings, budgets=(2, 4)).fit(data.X, data.y)
     X = torch.from_numpy(data.X_test[:20])

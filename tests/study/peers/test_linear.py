@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 import torch
 
 from infopursuit_study.peers.linear import (
     LaBo,
-    SparseLogistic,
     ZeroShot,
     submodular_order,
     without_duplicates,
 )
-from tests.planted import unit
-from tests.study.peers.planted import DESCRIBED, NAMES, planted
-
-
-def test_few_concepts_are_the_planted_ones() -> None:
-    data = planted()
-    model = SparseLogistic(data.texts, data.embeddings, budgets=(1, 2)).fit(data.X, data.y)
-    head = model.at(1).head
-    assert head.effective_concepts == 1
-    used = set(np.flatnonzero((head.weights != 0).any(dim=1).numpy()))
-    assert used <= set(range(4))
-    assert model.at(2).score(data.X_test, data.y_test) > 0.9
+from tests.planted import NAMES, planted, unit
 
 
 def test_near_duplicates_of_earlier_texts_are_dropped() -> None:
@@ -42,7 +28,7 @@ def value(told: np.ndarray, close: np.ndarray, chosen: tuple[int, ...], coverage
 
 
 @pytest.mark.parametrize("coverage", [0.1, 1.0, 10.0])
-def test_each_choice_adds_most_and_all_are_near_the_best(coverage: float) -> None:
+def test_each_choice_adds_most(coverage: float) -> None:
     draw = np.random.default_rng(1)
     texts, told = unit(draw.normal(size=(9, 5)) + 1), draw.random(9)
     close = texts @ texts.T
@@ -57,13 +43,12 @@ def test_each_choice_adds_most_and_all_are_near_the_best(coverage: float) -> Non
             for text in range(9)
         ]
         assert gains[order[step - 1]] == pytest.approx(max(gains), abs=1e-5)
-    best = max(value(told, close, each, coverage) for each in combinations(range(9), 4))
-    assert value(told, close, tuple(order), coverage) >= (1 - 1 / np.e) * best
 
 
 def test_weights_are_shares_of_as_many_texts_as_asked_for() -> None:
     data = planted()
-    model = LaBo(data.texts, data.embeddings, DESCRIBED, budgets=(1, 3)).fit(data.X, data.y)
+    described = {name: [f"concept {i}", "noise 0", "noise 1"] for i, name in enumerate(NAMES[:4])}
+    model = LaBo(data.texts, data.embeddings, described, budgets=(1, 3)).fit(data.X, data.y)
     for count, weights in model.weights_.items():
         torch.testing.assert_close(weights.sum(dim=0), torch.ones(4))
         assert weights.min() >= 0

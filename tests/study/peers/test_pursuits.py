@@ -9,7 +9,7 @@ import torch
 from infopursuit import InformationPursuitClassifier, VariationalInformationPursuit
 from infopursuit_study.peers.binary_answers import answers_of
 from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
-from tests.study.peers.planted import Planted, planted
+from tests.planted import Planted, planted
 
 
 def by_hand(data: Planted, answers: np.ndarray, asked: np.ndarray, steps: int):

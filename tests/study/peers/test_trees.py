@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from infopursuit_study.peers.binary_answers import answers_of
 from infopursuit_study.peers.trees import AnswerTree
-from tests.study.peers.planted import planted
+from tests.planted import planted
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3])

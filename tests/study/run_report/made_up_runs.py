@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping, Sequence
 from itertools import product
@@ -11,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
 
 from infopursuit.core.csv_tables import write_csv
 from infopursuit.core.run_name import RunName
 from infopursuit.estimators.persistence import DESCRIPTION, FORMAT
 from infopursuit.pursuit.explanation import Explanation, Step, rounded
 from infopursuit.pursuit.rollout import RollOut
-from infopursuit.pursuit.stopping import StoppingRule, posterior_entropy
+from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
 from infopursuit_study.evaluation.files import (
     METRICS,
@@ -36,18 +34,10 @@ from infopursuit_study.evaluation.run_metrics import (
 )
 from infopursuit_study.run_report.methods import stands_alone
 from infopursuit_study.run_report.runs import TRAINING, DatasetResults, read_dataset
+from tests.planted import png
 
-CLASSES = (
-    "zebra", "horse", "giraffe", "elephant", "polar bear", "sea turtle", "flamingo", "penguin",
-    "school bus", "fire engine", "bicycle", "sailing boat", "steam locomotive", "tractor",
-)  # fmt: skip
-TEXTS = (
-    "black and white stripes", "$5 & <ticket>", "four legs", "wings", "wheels", "a very long neck",
-    "water behind", "red body", "grey wrinkled skin",
-    "smoke rising into the air from a tall chimney stack",
-    "beak", "a vehicle that people travel in on the road", "trunk", "snow", "green grass",
-    "windows in a row", "spots", "round basket below", "sails", "rotor",
-)  # fmt: skip
+CLASSES = tuple(f"class {number}" for number in range(14))
+TEXTS = ("black and white stripes", "$5 & <ticket>", *(f"text {number}" for number in range(18)))
 SKILL = {
     "fixed": 0.34, "alternating": 0.42, "joint": 0.39, "soft_answers": 0.46, "free_queries": 0.48,
     "gaussian": 0.5, "threshold_fixed": 0.4,
@@ -80,10 +70,8 @@ MEANING = {
     },
 }  # fmt: skip
 NO_MEANING = {"truth": None, "question_quality": None}
-KNOWN = {
-    "answers": ANSWERS,
-    "first_ten": FIRST_TEN,
-}
+KNOWN = {"answers": ANSWERS, "first_ten": FIRST_TEN}
+COLORS = ("black", "white")  # of figures
 VARIATIONAL = {
     "method": "variational", "validation_fraction": 0.1, "hidden": [8, 4], "answers": "minmax",
     "dictionary": "fixed", "learning_rate": 1e-3, "quantize_queries": True, "random_updates": 250,
@@ -123,7 +111,7 @@ def made_up_explanation(found: RollOut, row: int, queries: list[str], name: str,
             query=queries[int(found.order[row, t])],
             answer=float(found.answers[row, t]),
             posterior=rounded(posteriors[t + 1].tolist()),
-            entropy=rounded([float(posterior_entropy(posteriors[t + 1]))])[0],
+            entropy=0.5,
         )
         for t in range(int(counts[0]))
     )
@@ -214,7 +202,7 @@ def make_run(
     folder.mkdir(parents=True)
     for number, explanation in enumerate(told):
         # The report takes a figure as it is, so that a small picture stands in for it.
-        (folder / f"{explanation.image}.png").write_bytes(_png(number))
+        (folder / f"{explanation.image}.png").write_bytes(png(COLORS[number]))
     explained_images = [ExplainedImage(each, f"{each.image}.png") for each in told]
     write_explanations(folder / "explanations.json", STOP, explained_images)
 
@@ -231,14 +219,7 @@ def write_model(folder: Path, provenance: dict) -> None:
     (folder / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
 
 
-def _png(number: int) -> bytes:
-    buffer = io.BytesIO()
-    Image.new("L", (2, 2), number).save(buffer, "PNG")
-    return buffer.getvalue()
-
-
 def make_baselines(artifacts: Path, dataset: str) -> None:
-    """Write the baselines of a data set."""
     metrics = {}
     for name, accuracy in (("linear_probe", 0.939), ("zero_shot", 0.62)):
         metrics[f"{name}_accuracy"] = accuracy

@@ -53,13 +53,9 @@ def provenance(name: str, **known: object) -> None:
     path.write_text(json.dumps(content), encoding="utf-8")
 
 
-def shown() -> payload.Payload:
-    return payload_of(PAGE.read_text(encoding="utf-8"))
-
-
 def test_the_page_knows_what_the_pipeline_knows(trained: Params) -> None:
     assert stage("explore")(trained, "menagerie") == RowCounts(N, N)
-    found = shown()
+    found = payload_of(PAGE.read_text(encoding="utf-8"))
     model = found.model
     assert (found.title, model.name, model.sees) == (RUN, RUN, False)
     assert (model.stop.probability, model.stop.max_queries) == (

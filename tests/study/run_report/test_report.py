@@ -2,7 +2,6 @@
 
 import base64
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -15,45 +14,10 @@ from infopursuit_study.run_report.page import (
     shown_run,
     summary,
 )
-from tests.study.run_report.made_up_runs import (
-    KNOWN,
-    MEANING,
-    STOP,
-    make_dataset,
-)
+from tests.elements import Elements
+from tests.study.run_report.made_up_runs import KNOWN, MEANING, STOP, make_dataset
 
 EXPLORER = "explorer/menagerie.html"
-
-VOID = {"meta", "img", "br", "link", "input", "hr"}
-
-
-class Page(HTMLParser):
-    """Checks that tags nest, and collects what the tests ask about."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open, self.tags, self.ids, self.words = [], [], [], []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-        self.ids += [value for name, value in attrs if name == "id"]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
-
-    def attributes(self, tag):
-        return [attrs for found, attrs in self.tags if found == tag]
-
 
 INITS = ("llm", "random")
 
@@ -69,15 +33,17 @@ def page(results):
 
 
 def test_page_needs_no_other_file_and_links_lead_somewhere(page):
-    found = Page(page)
-    assert len(found.ids) == len(set(found.ids))
+    found = Elements(page)
+    assert found.nested and not found.open
+    ids = [attributes["id"] for _, attributes in found.found if "id" in attributes]
+    assert len(ids) == len(set(ids))
     for link in found.attributes("a"):
-        assert link["href"].removeprefix("#") in (*found.ids, EXPLORER)
+        assert link["href"].removeprefix("#") in (*ids, EXPLORER)
     assert len(found.attributes("caption")) == len(found.attributes("table"))
     assert all(len(picture["alt"]) > 20 for picture in found.attributes("img"))
     assert "://" not in page
     assert found.attributes("script") == [{}], "one, that opens what is folded before printing"
-    for tag, attrs in found.tags:
+    for tag, attrs in found.found:
         assert tag not in ("link", "iframe", "object")
         for name in ("src", "href", "srcset", "data", "poster"):
             value = attrs.get(name) or "#"
@@ -96,15 +62,16 @@ def test_charts_fill_their_card(panels, side_by_side):
 
 
 def test_page_shows_every_run_and_the_figures_of_one(results, page):
-    words = "".join(Page(page).words)
+    found = Elements(page)
+    words = "".join(found.words)
     for run in results.runs:
         assert f"{run.name.init}, {run.name.method}, seed 0" in words
-        assert run.sources[f"evaluation/{run.name}.json"] in words
+        assert run.sources[f"evaluation/{run.name}/metrics.json"] in words
         for name in ("universe", "images", "initial"):
             assert run.inputs[name] in words
     best = shown_run(results.runs)
     assert f"AUC of {best.held_out} held-out images, as a mean over seeds" in words
-    pictures = [attrs["src"] for attrs in Page(page).attributes("img")]
+    pictures = [attrs["src"] for attrs in found.attributes("img")]
     assert [base64.b64decode(src.partition(",")[2]) for src in pictures] == [
         Path(each.figure).read_bytes() for each in best.explanations
     ]

@@ -1,3 +1,0 @@
-"""The browser that pages of keys are opened in."""
-
-from tests.explorer.conftest import open_page as open_page
