@@ -256,7 +256,7 @@ def test_a_vision_model_answers_and_what_it_said_is_kept(converse: Callable, hom
     [
         (["--llm-model", "eyes"], "expected it with --llm"),
         (["--llm", "URL"], "name"),
-        (["--llm", "vllm:a/model@0"], "pictures"),
+        (["--llm", "vllm:a/model@0"], "vllm"),  # not installed, or takes no pictures
         (["--llm", "URL", "--llm-model", "eyes"], "unclear"),
     ],
 )
