@@ -19,6 +19,7 @@ import infopursuit
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.reading import image_files
 from infopursuit.estimators.base import rows_of
+from infopursuit.generation import language_models
 from infopursuit.pursuit.explanation import Explanation
 from tests.generation.language_models.test_openai_server import completion, serving
 
@@ -256,13 +257,18 @@ def test_a_vision_model_answers_and_what_it_said_is_kept(converse: Callable, hom
     [
         (["--llm-model", "eyes"], "expected it with --llm"),
         (["--llm", "URL"], "name"),
-        (["--llm", "vllm:a/model@0"], "vllm"),  # not installed, or takes no pictures
+        (["--llm", "vllm:a/model@0"], "pictures"),
         (["--llm", "URL", "--llm-model", "eyes"], "unclear"),
     ],
 )
 def test_a_vision_model_that_cannot_answer_is_told(
-    run: Callable, home: Path, arguments: list[str], word: str
+    run: Callable,
+    home: Path,
+    arguments: list[str],
+    word: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(language_models, "where_vllm_is", lambda _: None)  # it is installed
     with serving(lambda request: completion("I think it is red")) as (url, _):
         given = [url if each == "URL" else each for each in arguments]
         asked = run("dialogue", "--model", "model", "photos/red/0.png", *given)
