@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import infopursuit
+from infopursuit.core.numbers import percent
 from tests.estimators.conftest import World
 from tests.planted import PHOTO_TEXTS, picture, write_folder
 
@@ -28,8 +29,10 @@ def test_a_folder_of_images(run: Callable, tmp_path: Path, tiny_clip: Path) -> N
     assert (status, out) == (0, "")
     model = infopursuit.load(tmp_path / "model")
     assert "12 images, 3 classes, 4 questions" in log
-    accuracy = model.provenance_["test_accuracy"]
-    assert f"accuracy on 6 test images: {100 * accuracy:.0f} %" in log
+    accuracy, sure = (model.provenance_[f"test_{key}"] for key in ("accuracy", "confidence"))
+    assert f"accuracy on 6 test images: {percent(accuracy)}; mean confidence {percent(sure)}" in log
+    highest = model.predict_proba([*(tmp_path / "photos" / "test").glob("*/*")]).max(axis=1)
+    assert sure == pytest.approx(highest.mean())
     assert "red" in model.queries_
     assert not {"four legs", "a wooden table"} & set(model.queries_)
     file = tmp_path / "photos" / "test" / "red" / "0.png"

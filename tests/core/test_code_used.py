@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from infopursuit.core import stage
 from infopursuit.core.code_used import CodeUsed, digest
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
@@ -67,8 +68,13 @@ def test_imports_and_the_data_that_they_name_count(project: Path) -> None:
         ("infopursuit/__init__.py", 1),  # which only makes names
     ],
 )
-def test_what_a_stage_keeps_is_of_its_code_and_its_data(project: Path, name: str, same) -> None:
+def test_what_a_stage_keeps_is_of_its_code_its_data_and_its_libraries(
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str, same
+) -> None:
     before = code_key("stages/fit.py")
+    with monkeypatch.context() as other:
+        other.setattr(stage, "version", "{} 0.1".format)
+        assert code_key("stages/fit.py") != before
     write_text(project / "src" / name, FILES[f"src/{name}"] + "b = 2\n")
     assert (code_key("stages/fit.py") == before) == same
     for script in (Path(__file__).parents[2] / "stages").rglob("*.py"):  # answers: by what is asked

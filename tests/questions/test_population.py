@@ -11,7 +11,7 @@ import pytest
 import infopursuit
 from infopursuit import InformationPursuitClassifier
 from infopursuit.pursuit.naive_bayes import subclasses, training_set
-from infopursuit.questions import fitting, gaussian
+from infopursuit.questions import fitting, gaussian, pursuits
 from infopursuit.questions.columns import TableQuestions
 
 RARE = 0.03
@@ -40,8 +40,8 @@ def images(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_rare_class_stays_rare(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rates: str
 ) -> None:
+    monkeypatch.setattr(pursuits, "HELD_OUT", 500)
     for module in (fitting, gaussian):
-        monkeypatch.setattr(module, "HELD_OUT", 500)
         monkeypatch.setattr(module, "KEPT", 400)
     monkeypatch.setattr(gaussian, "TEMPERED", 300)
     monkeypatch.setattr(training_set, "HELD_OUT_OF_A_CLASS", 250)
@@ -62,6 +62,8 @@ def test_a_rare_class_stays_rare(
     right = (said.argmax(axis=1) == truth).mean()
     assert said[:, 1].mean() == pytest.approx(RARE, abs=0.007)
     assert model.provenance_["held_out_accuracy"] == pytest.approx(right, abs=0.02)
+    sure = model.provenance_["held_out_confidence"]
+    assert sure == pytest.approx(said.max(axis=1).mean(), abs=0.02)
     assert (model.conformity(new) <= 0.1).mean() == pytest.approx(0.1, abs=0.045)
     before = float(model.roll_out(new[:1], 1).posteriors[0, 0, 1])
     assert before == pytest.approx(y.mean(), rel=1e-5)

@@ -41,6 +41,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -55,6 +56,8 @@ from infopursuit.core.terminal import LogLines
 logger = logging.getLogger("infopursuit")
 
 SCRATCH = Path(".scratch")
+# The libraries whose version changes what a stage computes.
+COMPUTE = ("numpy", "scikit-learn", "torch")
 # What code each script runs, as the stage `check` notes it, and how its files lay there.
 CODE, KNOWN_CODE = Path("artifacts/code"), SCRATCH / "code.json"
 # Which settings and which of that code each stage has, on which it depends.
@@ -128,9 +131,14 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
 
 
 def code_key(script: str) -> str:
-    """Return 16 digits for the code that a script runs: what it keeps in `.scratch` is of this."""
+    """Return 16 digits for the code that a script runs, and for the libraries that compute.
+
+    What it keeps in `.scratch` is of these.
+    """
     path = Path(script).resolve()
-    return hashlib.sha256(CodeUsed(path.parents[1]).listing(path).encode()).hexdigest()[:16]
+    versions = "".join(f"{each} {version(each)}\n" for each in COMPUTE)
+    content = CodeUsed(path.parents[1]).listing(path) + versions
+    return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def _keep(line: str, path: Path) -> None:

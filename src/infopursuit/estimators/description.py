@@ -56,7 +56,9 @@ class _Provenance(Section):
     sources: dict[str, str] = Field(default_factory=dict)
     rejected: dict[str, str] = Field(default_factory=dict)
     test_accuracy: Share | None = None
+    test_confidence: Share | None = None
     held_out_accuracy: Share | None = None
+    held_out_confidence: Share | None = None
     # It is in every explanation.
     note: Annotated[str, Field(max_length=2000)] | None = None
     test_images: Count = 0

@@ -169,7 +169,10 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
         test = _not_fitted_on(model.provenance_, read[-1].samples)
         if test.ids:
             model.provenance_["test_images"] = len(test.ids)
-            model.provenance_["test_accuracy"] = float(model.score(test.rows, test.labels))
+            posterior = model.predict_proba(test.rows)
+            right = model.classes_[posterior.argmax(axis=1)] == test.labels
+            model.provenance_["test_accuracy"] = float(right.mean())
+            model.provenance_["test_confidence"] = float(posterior.max(axis=1).mean())
     if seen:
         _warn_of_copies(read)
         rejected = {name: why for each in read for name, why in each.rejected.items()}

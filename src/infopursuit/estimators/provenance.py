@@ -87,11 +87,13 @@ class Measured:
     Attributes:
         split: `test` or `held-out`.
         accuracy: with the model's own stopping rule.
+        confidence: the mean probability of the class that it names; None if that is not known.
         images: how many; 0 if that is not known.
     """
 
     split: str
     accuracy: float
+    confidence: float | None
     images: int
 
 
@@ -99,8 +101,9 @@ def measured(provenance: Mapping[str, Any]) -> Iterator[Measured]:
     """Yield the accuracies that are known, of test images first."""
     for split, key in (("test", "test"), ("held-out", "held_out")):
         if f"{key}_accuracy" in provenance:
-            count = int(provenance.get(f"{key}_images", 0))
-            yield Measured(split, float(provenance[f"{key}_accuracy"]), count)
+            count, confidence = provenance.get(f"{key}_images", 0), f"{key}_confidence"
+            accuracy = float(provenance[f"{key}_accuracy"])
+            yield Measured(split, accuracy, provenance.get(confidence), int(count))
 
 
 def images_read(provenance: Mapping[str, Any]) -> int:

@@ -20,7 +20,6 @@ from infopursuit.pursuit.naive_bayes.fit import (
     FEW_HELD_OUT,
     FEWEST_OF_A_CLASS,
     FOLDS,
-    HELD_OUT,
     HeldOut,
     calibration_images,
     expected_ratio,
@@ -44,7 +43,7 @@ BUDGET = 128
 FEWEST_FITTED = 1000
 # To choose among rates, this many of the FOLDS parts of the rows are predicted; and of each part
 # this many rows.
-TRIED, PREDICTED = 2, 512
+TRIED, PREDICTED = 2, 256
 
 
 @dataclass(frozen=True)
@@ -115,13 +114,8 @@ class NaiveBayesPursuit(PursuitMethod):
             source.wording(questions.queries, names),
             source.note,
         )
-        facts = {**split.facts, **source.facts(questions.queries), **chosen}
-        if held_out is not None:
-            shown = held_out.sample(HELD_OUT, seed)
-            ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
-            right = (ending.posterior.argmax(dim=1) == shown.labels).double()
-            weights = train.weighed(shown)
-            facts["held_out_accuracy"] = float(right @ weights / weights.sum())
+        at_stop = split.facts_at_stop(pursuit, stop, seed)
+        facts = {**split.facts, **source.facts(questions.queries), **chosen, **at_stop}
         known = questions.knowledge
         return Fitted(pursuit, facts, None if known is None else known())
 

@@ -19,7 +19,7 @@ from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.gaussian.model import GaussianClassifier, GaussianQuerier
 from infopursuit.pursuit.gaussian.scores import NormalScores
 from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
-from infopursuit.pursuit.naive_bayes.fit import FEW_HELD_OUT, FEWEST_OF_A_CLASS, FOLDS, HELD_OUT
+from infopursuit.pursuit.naive_bayes.fit import FEW_HELD_OUT, FEWEST_OF_A_CLASS, FOLDS
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.rollout import first_of_the_best
@@ -94,14 +94,10 @@ class GaussianPursuit(PursuitMethod):
             wording=source.wording(queries, names),
             note=source.note,
         )
-        facts = {**split.facts, **source.facts(queries)}
+        facts = {
+            **split.facts, **source.facts(queries), **split.facts_at_stop(pursuit, stop, seed),
+        }  # fmt: skip
         facts["words"] = words_of(pursuit, texts, rows, train if held_out is None else held_out)
-        if held_out is not None:
-            shown = held_out.sample(HELD_OUT, seed)
-            ending = pursuit.ask_until(rule.answers(shown.rows.tensor()), stop)
-            right = (ending.posterior.argmax(dim=1) == shown.labels).double()
-            weights = train.weighed(shown)
-            facts["held_out_accuracy"] = float((right * weights).sum() / weights.sum())
         known = None if texts.known is None else texts.known.table()
         return Fitted(pursuit, facts, known, statistics)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from infopursuit.core.errors import InputError
+from infopursuit.pursuit.naive_bayes.fit import HELD_OUT
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.pursuit.parts import Kinds
 from infopursuit.pursuit.pursuit import Pursuit
@@ -48,6 +49,22 @@ class Split(NamedTuple):
         train, held_out = data.split(0.0 if given is not None else share)
         held_out = held_out if given is None else given
         return cls(train, held_out, data.facts(held_out), given is None and share > 0)
+
+    def facts_at_stop(self, pursuit: Pursuit, stop: StoppingRule, seed: int) -> dict[str, float]:
+        """Return accuracy and mean confidence on rows held out, as frequent as the classes are.
+
+        Nothing without such rows.
+        """
+        if self.held_out is None:
+            return {}
+        shown = self.held_out.sample(HELD_OUT, seed)
+        ending = pursuit.ask_until(pursuit.answers(shown.rows.tensor()), stop)
+        highest, predicted = ending.posterior.double().max(dim=1)
+        weights = self.train.weighed(shown)
+        both = {"accuracy": (predicted == shown.labels).double(), "confidence": highest}
+        return {
+            f"held_out_{key}": float(weights @ each / weights.sum()) for key, each in both.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,9 @@ FITTED_ON, ASKED, LONGEST = 32768, 1024, 32
 HELD = 3.0
 # Adam's updates on random histories, then on those of roll-outs; its rate falls to zero in a line.
 UPDATES, BATCH, RATE = (300, 200), 512, 0.03
-# The share of the updates that tells whether subclasses are worth a fit.
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
+# The share of the updates, of a batch and of those asked, that tells whether subclasses are worth a
+# fit.
 TRIAL = 0.4
 # A class has a subclass for rows that weigh so much, up to MOST_SUBCLASSES of them.
 ROWS_OF_A_SUBCLASS, MOST_SUBCLASSES = 50, 16
@@ -56,7 +58,7 @@ def fit_subclasses(
     weights: Float[Tensor, " n"] | None = None,
     seed: int = 0,
     gaps_tell: bool = True,
-    share_of_updates: float = 1.0,
+    effort: float = 1.0,
 ) -> InformationGain:
     """Return the querier with a table of subclasses, uncalibrated.
 
@@ -68,7 +70,7 @@ def fit_subclasses(
         seed: of the histories.
         gaps_tell: whether the middle answer has rates of its own in each class; else it keeps those
             of the counted table, which tell nothing.
-        share_of_updates: less than 1 for a trial.
+        effort: the share of the updates, of a batch and of those asked; less than 1 for a trial.
     """
     counted = querier.table
     # Equal rows are one row of their weight, in an order of its own: it does not matter in which
@@ -85,22 +87,25 @@ def fit_subclasses(
     tells = tells if gaps_tell else tells & (answers != GAP)
     said = (level.unsqueeze(1) == torch.arange(counted.levels).unsqueeze(1)) & tells.unsqueeze(1)
     (n, k), generator = answers.shape, torch.Generator().manual_seed(seed)
+    # Columns have fewer levels than the table: what nobody answers takes no time.
+    cells = said.any(dim=0).flatten().nonzero().squeeze(1)
+    given, query_of = said.flatten(1)[:, cells].float(), cells % k
     table = mixture(counted, said, labels, weights, generator, gaps_tell)
     surprise = None if gaps_tell else _surprise_of_gaps(tells, labels, weights)
-    longest, own = min(LONGEST, k), torch.randperm(n, generator=generator)[:ASKED]
+    longest, own = min(LONGEST, k), torch.randperm(n, generator=generator)[: round(effort * ASKED)]
     held = HELD / weights.sum().item()
     start, prior = table.log_likelihood.float(), table.log_prior.float()
     logits, orders = start, None
-    for updates in (round(share_of_updates * each) for each in UPDATES):
+    batch = round(effort * BATCH)
+    for updates in (round(effort * each) for each in UPDATES):
         logits = logits.clone().requires_grad_()
-        optimizer = torch.optim.Adam([logits], lr=RATE)
-        schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, updates)
-        for _ in range(updates):
-            some = weights.multinomial(BATCH, replacement=True, generator=generator)
-            share = _lengths(BATCH, k, generator) / k
-            mask = (torch.rand(BATCH, k, generator=generator) < share).float()
+        mean, square = torch.zeros_like(start), torch.zeros_like(start)
+        for done in range(updates):
+            some = weights.multinomial(batch, replacement=True, generator=generator)
+            share = _lengths(batch, k, generator) / k
+            mask = (torch.rand(batch, k, generator=generator) < share).float()
             if orders is not None:
-                places = weights[own].multinomial(BATCH // 2, True, generator=generator)
+                places = weights[own].multinomial(batch // 2, True, generator=generator)
                 some[: len(places)] = own[places]
                 reached = _lengths(len(places), longest, generator)
                 inside = (torch.arange(longest) < reached).float()
@@ -108,16 +113,20 @@ def fit_subclasses(
                     1, orders[places], inside
                 )
             rates = _rates(logits, start, gaps_tell)
-            here = (said[some] * mask.unsqueeze(1)).flatten(1)
-            evidence = table.pooled(prior + here @ rates.flatten(0, 1))
+            here = given[some] * mask[:, query_of]
+            evidence = table.pooled(prior + here @ rates.flatten(0, 1)[cells])
             loss = functional.cross_entropy(evidence, labels[some], reduction="none")
             if surprise is not None:
                 loss = loss * surprise(mask, tells[some], labels[some])
             loss = loss.mean() + held * (start.exp() * (start - rates)).sum()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
+            (slope,) = torch.autograd.grad(loss, logits)
+            # Adam by hand: the optimizers of torch first load its compiler, which takes seconds.
+            mean.lerp_(slope, 1 - BETA_1)
+            square.lerp_(slope.square(), 1 - BETA_2)
+            with torch.no_grad():
+                size = RATE * (1 - done / updates) / (1 - BETA_1 ** (done + 1))
+                root = (square / (1 - BETA_2 ** (done + 1))).sqrt_().add_(EPSILON)
+                logits -= size * mean / root
         logits = _rates(logits.detach(), start, gaps_tell)
         querier = querier.on(replace(table, log_likelihood=logits))
         if orders is None:
@@ -151,17 +160,19 @@ def mixture(
     start = APART * torch.rand(len(labels), len(of), generator=generator)
     share = start.double().masked_fill(~within, -torch.inf).softmax(dim=1)
     base = counted.log_likelihood.double().exp()[:, :, of]
-    at = said.flatten(1).float()
+    cells = said.any(dim=0).flatten().nonzero().squeeze(1)
+    at = said.flatten(1)[:, cells].float()
     log_likelihood, log_prior = base.log(), counted.log_prior.double()[of]
     for _ in range(STEPS):
         mass = share * weights.unsqueeze(1)
-        seen = (at.T @ mass.float()).double().view_as(base)
+        seen = torch.zeros_like(base).flatten(0, 1)
+        seen = seen.index_copy(0, cells, (at.T @ mass.float()).double()).view_as(base)
         rates = (seen + COUNTED * base) / (seen.sum(dim=0) + COUNTED)
         log_likelihood = _rates(rates.log(), base.log(), gaps_tell)
         sizes = mass.sum(dim=0) + 1
         shares = sizes / torch.zeros(len(each)).double().index_add_(0, of, sizes)[of]
         log_prior = counted.log_prior.double()[of] + shares.log()
-        logits = log_prior + (at @ log_likelihood.flatten(0, 1).float()).double()
+        logits = log_prior + (at @ log_likelihood.flatten(0, 1)[cells].float()).double()
         share = logits.masked_fill(~within, -torch.inf).softmax(dim=1)
     return SubclassTable(log_likelihood.float(), log_prior.float(), of=of)
 
