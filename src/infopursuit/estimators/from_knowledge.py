@@ -143,7 +143,6 @@ def model_of_rates(
     rates: Float[np.ndarray, "c k"],
     rule: AnswerRule | None = None,
     strength: float = 10.0,
-    pairs: Any = None,
 ) -> KnowledgeModel:
     """Return the model of P(yes | class), all classes equally probable.
 
@@ -153,7 +152,6 @@ def model_of_rates(
         rates: P(yes | class).
         rule: how images answer; None if a person answers, in a table with a column for each query.
         strength: how many images the rates count for when labels come.
-        pairs: (p, 3) redundant questions; None for those whose words follow from each other.
     """
     columns, width = None, getattr(rule, "directions", torch.zeros(0, 0)).shape[1]
     if rule is None:
@@ -167,7 +165,7 @@ def model_of_rates(
     table = counts.table()
     if columns is None:
         table = ASSUMED_CALIBRATION.of(table)
-    pairs = torch.as_tensor(related_texts(list(queries)) if pairs is None else pairs).long()
+    pairs = torch.as_tensor(related_texts(list(queries))).long()
     redundant = RedundantQuestions(pairs, len(queries)) if len(pairs) else None
     pursuit = Pursuit(
         tuple(queries),

@@ -24,9 +24,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.ft2font import LoadFlags
 from matplotlib.patches import FancyBboxPatch, Rectangle
-from matplotlib.textpath import TextPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from PIL import Image
 
@@ -349,8 +349,10 @@ def _wrapped(query: str) -> str:
 def _width(text: str, size: float = SIZE, weight: str = "normal") -> float:
     if not text.strip():
         return 0.0
-    font = FontProperties(family="DejaVu Sans", weight=weight)
-    return float(TextPath((0, 0), _plain(text), size=size, prop=font).get_extents().width) / 72
+    font = get_font(findfont(FontProperties(family="DejaVu Sans", weight=weight)))
+    font.set_size(size, 72)
+    font.set_text(text, 0.0, flags=LoadFlags.NO_HINTING)
+    return font.get_width_height()[0] / 64 / 72
 
 
 class Line(NamedTuple):
