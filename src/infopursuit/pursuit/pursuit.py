@@ -43,6 +43,8 @@ logger = logging.getLogger("infopursuit")
 
 # How many questions that were not asked are named next to the one that was.
 RUNNERS_UP = 3
+# Explanations ask this share of all questions first, then more if an image needs more.
+SHARES = (1 / 16, 1 / 4, 1)
 # An answer of not sure is explained by its rates in two classes if they differ by this, or more.
 TELLING = 0.01
 # How else a column of booleans is answered.
@@ -283,12 +285,7 @@ class Pursuit:
         for query, answer in (overrides or {}).items():
             answers[:, query] = answer
         stop, (answers, _) = stop.checked(), self.evidence(answers)
-        budget = stop.budget(len(self.queries))
-        rolled = self.rolled(answers, budget, RUNNERS_UP + 1)
-        counts, held = stop.steps(rolled.posteriors)
-        worth_asking = (rolled.values > -torch.inf).any(dim=2).long().cumprod(dim=1).sum(dim=1)
-        held[counts > worth_asking] = 0
-        counts = counts.minimum(worth_asking)
+        rolled, counts, held = self._rolled_until(answers, stop)
         ended: list[Ended] = [
             stop.ended(condition, asked, len(self.queries))
             for condition, asked in zip(held.tolist(), counts.tolist(), strict=True)
@@ -319,6 +316,23 @@ class Pursuit:
             )
             for row, image in enumerate(images)
         ]
+
+    def _rolled_until(
+        self, answers: Float[Tensor, "n k"], stop: StoppingRule
+    ) -> tuple[RollOut, Int[Tensor, " n"], Int[Tensor, " n"]]:
+        """Return a roll-out in which all images stop, with what `StoppingRule.steps` says of it.
+
+        Roll-outs nest: short ones are tried first, because few images need all questions.
+        """
+        most = stop.budget(len(self.queries))
+        for share in SHARES:
+            rolled = self.rolled(answers, budget := math.ceil(most * share), RUNNERS_UP + 1)
+            counts, held = stop.steps(rolled.posteriors)
+            left = (rolled.values > -torch.inf).any(dim=2).long().cumprod(dim=1).sum(dim=1)
+            held[counts > left] = 0
+            if share == 1 or bool(((held > 0) | (left < budget)).all()):
+                return rolled, counts.minimum(left), held
+        raise AssertionError
 
     @torch.no_grad()
     def _not_asked(
