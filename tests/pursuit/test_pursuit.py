@@ -21,7 +21,9 @@ IDS = [f"image {row}" for row in range(IMAGES)]
 def test_explanations_hold_what_the_loop_says(pursuit: Pursuit, answers: torch.Tensor) -> None:
     stop = StoppingRule(0.9, 8)
     classes = [NAMES[row % 4] if row % 3 else None for row in range(IMAGES)]
-    for row, explanation in enumerate(pursuit.explain(answers, stop, IDS, classes)):
+    together = pursuit.explain(answers, stop, IDS, classes)
+    alone = [pursuit.explain(answers[[n]], stop, [IDS[n]], [classes[n]])[0] for n in range(IMAGES)]
+    for row, explanation in [*enumerate(together), *enumerate(alone)]:
         asked = reference.ask(pursuit, answers[row], K)
         steps, held = stop.steps(torch.stack(asked.posteriors).unsqueeze(0))
         count = int(steps[0])

@@ -322,7 +322,7 @@ class Pursuit:
     ) -> tuple[RollOut, Int[Tensor, " n"], Int[Tensor, " n"]]:
         """Return a roll-out in which all images stop, with what `StoppingRule.steps` says of it.
 
-        Roll-outs nest: short ones are tried first, because few images need all questions.
+        Short ones are tried first: they are the beginnings of longer ones, and often enough.
         """
         most = stop.budget(len(self.queries))
         for share in SHARES:
