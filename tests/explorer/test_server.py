@@ -28,6 +28,7 @@ from infopursuit.explorer.contents import Facts, contents
 from infopursuit.explorer.server import (
     MAX_BYTES,
     MAX_PIXELS,
+    MAX_SIDE,
     MOST_VALUES,
     Served,
     server,
@@ -202,6 +203,7 @@ FIRST = {"query": 0, "answer": 1.0}
         ("images", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", 415, "picture"),
         ("images", bomb(2**31 - 1, 2**31 - 1), 413, "pixels"),
         ("images", bomb(MAX_PIXELS // 8000 + 1, 8000), 413, "pixels"),
+        ("images", bomb(1, MAX_SIDE + 1), 413, "a side"),
         ("steps", bytes(2_000_001), 413, "MB"),
         ("steps", b'{"model": NaN', 422, ""),
         ("steps", b"\xff\xfe", 422, ""),
@@ -214,7 +216,7 @@ FIRST = {"query": 0, "answer": 1.0}
         ("steps", {"histories": [[FIRST | {"answer": 2}]]}, 422, "answer"),
         ("steps", {"histories": [[FIRST]], "more": 1}, 422, "more"),
     ],
-    ids=range(20),
+    ids=range(21),
 )
 def test_what_cannot_be_read_is_refused(
     there: TestClient, path: str, content: Any, status: int, word: str

@@ -189,5 +189,16 @@ def test_a_group_is_one_line_of_text_and_equal_classes_are_named_or_counted() ->
     step = Step("q", 1.0, (0.4, 0.4, 0.1, 0.05, 0.05), 0.5)
     tied = Explanation("x", tuple("abcde"), (0.2,) * 5, (step,), "maximum")
     assert [line.split("  ")[-1].strip() for line in str(tied).splitlines()[1:3]] == [
-        "5 classes tied at 20.0 %", "a = b 40 %"
+        "5 classes tied at 20 %", "a = b 40 %"
     ]  # fmt: skip
+    many = replace(tied, class_names=tuple(map(str, range(37))), prior=(1 / 37,) * 37, steps=())
+    assert many.leaders(many.prior) == ("37 classes tied at", "2.7 %")
+
+
+@pytest.mark.parametrize(("share", "text"), [(0.947, "94"), (0.89999, "89"), (0.71, "71")])
+def test_a_limit_that_was_missed_is_not_reached_by_rounding(share: float, text: str) -> None:
+    step = Step("q", 1.0, (share, 1 - share), 0.5)
+    missed = Explanation("x", ("a", "b"), (0.5, 0.5), (step,), "stability")
+    for line in (*str(missed).splitlines()[2:4], repr(missed)):
+        assert f"{text} %" in line
+    assert f"{share:.0%}".replace("%", " %") in str(replace(missed, ended="probability"))

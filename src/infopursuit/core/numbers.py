@@ -46,13 +46,14 @@ _FORMS = {mark: _form(*each) for mark, each in ((".", _POINT), (",", _COMMA))}
 _EITHER = re.compile(r"\D*\d{1,3},\d{3}\D*")
 
 
-def percent(probability: float, decimals: int = 0) -> str:
+def percent(probability: float, decimals: int = 0, down: bool = False) -> str:
     """A probability in percent, rounded: `87 %`; but nothing else than 0 and 1 is `0 %` or `100 %`.
 
-    What would be is `< 1 %` or `> 99 %`.
+    What would be is `< 1 %` or `> 99 %`. With `down` it is rounded down: it missed a limit.
     """
     scale = 10**decimals
-    return _in_percent(math.floor(100 * scale * probability + 0.5), probability, decimals)
+    units = math.floor(100 * scale * probability + (1e-6 if down else 0.5))
+    return _in_percent(units, probability, decimals)
 
 
 def percents(shares: Sequence[float]) -> list[str]:

@@ -17,7 +17,7 @@ The picture is turned upright as its EXIF orientation says, and of an animation 
 taken. A truncated file, one of more pixels than Pillow allows (2 * PIL.Image.MAX_IMAGE_PIXELS) and
 floats that are NaN or infinite are refused; so is PostScript, which is a program. A file of a few
 MB can keep a decoder busy for minutes, so a JPEG of many scans (MOST_SCANS, MOST_SCANNED) and a
-file of millions of parts (MOST_READS) are refused, too.
+file of very many parts (MOST_READS) are refused, too.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ SIDE, QUALITY = 128, 70
 # Scans of a progressive JPEG, and pixels of all its scans together. Cameras and programs write
 # about ten scans; one of no content takes up to 0.6 nanoseconds a pixel.
 MOST_SCANS, MOST_SCANNED = 200, 2 * 10**9
-# Pieces in which Pillow reads a file: a photo has hundreds; a million take up to 2 seconds.
-MOST_READS = 1_000_000
+# Pieces in which Pillow reads a file: a photo has hundreds; so many take about a second.
+MOST_READS = 300_000
 # A marker of a JPEG that has a length, or ends the picture. All others have none: coded pixels
 # (0xFF 0x00), 0xFF that fills, TEM and others below 0xC0, restarts, a second beginning.
 _MARKER = re.compile(rb"\xff([\xc0-\xcf\xd9-\xfe])")
@@ -300,9 +300,13 @@ def _on_white(image: Image.Image) -> Image.Image:
         clear = np.asarray(image) == image.info["transparency"]
         rgb.paste((255, 255, 255), mask=Image.fromarray(clear))
         return rgb
-    layers = image.convert("RGBA")
-    white = Image.new("RGBA", image.size, (255, 255, 255, 255))
-    return Image.alpha_composite(white, layers).convert("RGB")
+    rgb = Image.new("RGB", image.size)
+    for top in range(0, image.height, ROWS):  # whole layers would take a gigabyte
+        box = (0, top, image.width, min(top + ROWS, image.height))
+        layers = image.crop(box).convert("RGBA")
+        white = Image.new("RGBA", layers.size, (255, 255, 255, 255))
+        rgb.paste(Image.alpha_composite(white, layers).convert("RGB"), box)
+    return rgb
 
 
 def _depth(image: Image.Image) -> int:

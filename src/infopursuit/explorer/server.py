@@ -65,6 +65,8 @@ MOST_VALUES = 500_000
 # A photo of a telephone has 3 to 15 MB and 12 to 50 million pixels.
 MAX_BYTES = 20_000_000
 MAX_PIXELS = 64_000_000
+# Pixels are decoded row by row: 64 million rows take seconds. A JPEG has no longer sides.
+MAX_SIDE = 65_535
 # Everything else that is sent is JSON, which is read at once.
 MAX_JSON_BYTES = 2_000_000
 # Parts of a form besides its file.
@@ -447,13 +449,13 @@ def decoded(content: bytes) -> Image.Image:
     """
     if not content:
         raise HTTPException(400, "Nothing was sent; expected one picture.")
-    pixels = f"expected at most {MAX_PIXELS // 10**6} million."
+    pixels = f"expected at most {MAX_PIXELS // 10**6} million, and {MAX_SIDE:,} a side."
     try:
         Image.init()  # an older Pillow has no AVIF
         known = [name for name in FORMATS if name in Image.OPEN]
         with Image.open(LimitedFile(content), formats=known) as image:
             width, height = image.size
-            if width * height > MAX_PIXELS:
+            if width * height > MAX_PIXELS or max(width, height) > MAX_SIDE:
                 raise HTTPException(413, f"The picture has {width} x {height} pixels; {pixels}")
             return to_rgb(image)
     except UnidentifiedImageError as error:

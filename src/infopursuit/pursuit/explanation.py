@@ -40,6 +40,8 @@ LITTLE = 1 / 10
 MOVERS = 3
 # A tie of more classes is given by their number.
 NAMED = 3
+# Equals of a smaller probability have a decimal.
+DECIMAL = 0.0999
 
 
 def say(name: str, /, **parts: object) -> str:
@@ -238,6 +240,22 @@ class Explanation:
         return max(self.posterior)
 
     @property
+    def percent(self) -> str:
+        """The same in percent, as `leaders` has it."""
+        return self.leaders(self.posterior)[1]
+
+    def leaders(self, posterior: tuple[float, ...]) -> tuple[str, str]:
+        """Return the most probable class of one of its posteriors, and its `percent`.
+
+        That of more than ten equals has one decimal: 37 classes have 2.7 % each, not 3. The last
+        one is rounded down if it is not certain: it reached no limit.
+        """
+        tied, probability = most_probable(self.class_names, posterior)
+        many = probability < DECIMAL and posterior.count(probability) > NAMED
+        down = posterior is self.posterior and not self.confident
+        return tied, percent(probability, int(many), down)
+
+    @property
     def correct(self) -> bool | None:
         """Whether the prediction is the true class; None if that is not known."""
         predicted = self.class_names[self.top_classes(1)[0]]
@@ -325,7 +343,7 @@ class Explanation:
 
     def __repr__(self) -> str:
         """Return one line, whatever names hold: lists of explanations stay readable."""
-        prediction = f"{self.predicted_class}, {percent(self.probability)}, {ending(self)}"
+        prediction = f"{self.predicted_class}, {self.percent}, {ending(self)}"
         return f"<Explanation of {one_line(self.image)}: {one_line(prediction)}>"
 
     def __str__(self) -> str:
@@ -394,15 +412,6 @@ def most_probable(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple
     if len(tied) > NAMED:
         return say("tied_at", count=len(tied)), highest
     return " = ".join(tied), highest
-
-
-def leaders(names: tuple[str, ...], posterior: tuple[float, ...]) -> tuple[str, str]:
-    """Return the most probable class and its probability in percent.
-
-    That of many equals has one decimal: 37 classes have 2.7 % each, not 2.
-    """
-    tied, probability = most_probable(names, posterior)
-    return tied, percent(probability, int(posterior.count(probability) > NAMED))
 
 
 def ending(explanation: Explanation) -> str:

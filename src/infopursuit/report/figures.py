@@ -224,7 +224,7 @@ def _layout(
 
 
 def _facts(explanation: Explanation, stop: StoppingRule | None) -> list[_Fact]:
-    predicted = f"{explanation.predicted_class}, {percent(explanation.probability)}"
+    predicted = f"{explanation.predicted_class}, {explanation.percent}"
     facts = [_Fact(say("prediction_label"), predicted)]
     if explanation.true_class is not None:
         known = explanation.class_names.index(explanation.true_class)

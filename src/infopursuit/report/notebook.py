@@ -7,7 +7,7 @@ from html import escape
 from infopursuit.core.numbers import counted, percent
 from infopursuit.estimators.base import PursuitClassifier
 from infopursuit.estimators.provenance import measured
-from infopursuit.pursuit.explanation import Explanation, Step, ending, leaders
+from infopursuit.pursuit.explanation import Explanation, Step, ending
 from infopursuit.pursuit.sentences import say
 from infopursuit.report.places import marked_address
 from infopursuit.report.words import changed_little, notes, numbered
@@ -23,7 +23,7 @@ def explanation_html(explanation: Explanation) -> str:
     """Return a row for each question: its answer, the leading class and its probability."""
 
     def belief(posterior: tuple[float, ...]) -> str:
-        leader, probability = leaders(explanation.class_names, posterior)
+        leader, probability = explanation.leaders(posterior)
         return f"{escape(leader)}, {probability}"
 
     columns = ["", "question", "answer", "most probable"]
@@ -51,7 +51,7 @@ def explanation_html(explanation: Explanation) -> str:
         for number, question, answer, place, first in rows
     )
     caption = (
-        f"<b>{escape(str(explanation.predicted_class))}</b>, {percent(explanation.probability)}, "
+        f"<b>{escape(str(explanation.predicted_class))}</b>, {explanation.percent}, "
         f"{ending(explanation)}"
     )
     caption += "".join(f"<br/>{escape(each)}" for each in notes(explanation))
@@ -63,10 +63,9 @@ def explanation_html(explanation: Explanation) -> str:
 
 
 def _details(explanation: Explanation, run: list[int]) -> str:
-    names = explanation.class_names
     items = []
     for step in (explanation.steps[number] for number in run):
-        belief = ", ".join(leaders(names, step.posterior))
+        belief = ", ".join(explanation.leaders(step.posterior))
         line = escape(f"{step.question} {step.said}: {belief}")
         items.append(f"{line} {_place(explanation, step)}".rstrip())
     listed = "".join(f"<li>{each}</li>" for each in items)

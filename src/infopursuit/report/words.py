@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from infopursuit.core.errors import one_line
 from infopursuit.core.numbers import percent
-from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending, leaders
+from infopursuit.pursuit.explanation import DIGITS, Explanation, Step, ending
 from infopursuit.pursuit.sentences import say
 from infopursuit.pursuit.stopping import StoppingRule
 
@@ -25,15 +25,14 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
     what is predicted and why the questions stopped; every line ends with a line break.
     Names are escaped: a terminal obeys none of them, and none looks like a line.
     """
-    names = explanation.class_names
     rows = [(say("known"), step.question, step.said, "") for step in explanation.known]
-    rows.append(("", say("before"), "", " ".join(leaders(names, explanation.prior))))
+    rows.append(("", say("before"), "", " ".join(explanation.leaders(explanation.prior))))
     for run in shown_runs(explanation, everything):
         step = explanation.steps[run[-1]]
         question, answer = step.question, step.marked
         if len(run) > 1:
             question, answer = changed_little(explanation, run), ""
-        belief = " ".join(leaders(names, step.posterior))
+        belief = " ".join(explanation.leaders(step.posterior))
         rows.append((numbered(run), question, answer, belief))
     rows = [tuple(map(one_line, row)) for row in rows]
     numbers, answers = (max(_width(row[column]) for row in rows) for column in (0, 2))
@@ -44,7 +43,7 @@ def explanation_text(explanation: Explanation, everything: bool = False) -> str:
         text = f"{_wide(question, max(texts))}  {_wide(answer, answers)}" if answer else question
         text = _wide(text, max(texts) + 2 + answers)
         lines.append(f"  {number:>{numbers}}  {text}  {first}".rstrip())
-    belief = ", ".join(leaders(names, explanation.posterior))
+    belief = ", ".join(explanation.leaders(explanation.posterior))
     last = say("prediction", belief=belief, ending=ending(explanation))
     lines.append(f"  {one_line(last)}")
     lines += [f"  {one_line(each)}" for each in notes(explanation, everything)]

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import write_text
 from infopursuit.core.numbers import percent, share
-from infopursuit.pursuit.explanation import IMAGE, Explanation, ending, leaders
+from infopursuit.pursuit.explanation import IMAGE, Explanation, ending
 from infopursuit.pursuit.sentences import question, say
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.report.figures import Chart, chart_svg
@@ -182,12 +182,12 @@ def columns(panels: int) -> int:
 
 def belief(posterior: tuple[float, ...], explanation: Explanation) -> str:
     """Name the most probable class with its probability; equally probable ones as a tie."""
-    return " ".join(leaders(explanation.class_names, posterior))
+    return " ".join(explanation.leaders(posterior))
 
 
 def summary(explanation: Explanation) -> str:
     """Say in one sentence how an explanation ended."""
-    text = f"{explanation.predicted_class}, {percent(explanation.probability)}"
+    text = f"{explanation.predicted_class}, {explanation.percent}"
     if explanation.true_class is not None:
         text += f", {'right' if explanation.correct else f'wrong: it is {explanation.true_class}'}"
     return f"{text}, {ending(explanation)}"

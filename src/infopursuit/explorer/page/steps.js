@@ -15,7 +15,9 @@ import {
   changedLittle,
   counted,
   leaderName,
+  leaderPercent,
   percent,
+  predictedPercent,
   say,
   valueText,
 } from "./words.js";
@@ -83,16 +85,21 @@ export class Steps {
     const last = run[run.length - 1];
     element.dataset.number = `${run[0] + 1}\u2013${last + 1}`;
     fill(element.children[0], isolated(changedLittle(app.model, plan, run)), hidden(": show them"));
-    this.fillBelief(element.children[1], plan.steps[last].posterior);
+    this.fillBelief(element.children[1], last);
   }
 
-  /** @param {Element} belief @param {Float64Array} posterior */
-  fillBelief(belief, posterior) {
+  /** @param {Element} belief @param {number} place */
+  fillBelief(belief, place) {
+    const { model } = this.app;
+    const plan = /** @type {Plan} */ (this.plan);
+    const { posterior } = plan.steps[place];
     const probability = posterior[largest(posterior)];
+    const last = place === plan.steps.length - 1;
+    const said = last ? predictedPercent(model, plan) : leaderPercent(model, posterior);
     fill(
       belief,
-      h("span", { class: "name" }, isolated(leaderName(this.app.model, posterior))),
-      h("span", { class: "number" }, percent(probability)),
+      h("span", { class: "name" }, isolated(leaderName(model, posterior))),
+      h("span", { class: "number" }, said),
       shareBar(probability),
     );
   }
@@ -183,7 +190,7 @@ export class Steps {
       /** @type {Element} */ (question.lastElementChild),
       tags.filter((tag) => tag !== null).map((tag) => h("span", { class: "tag" }, tag)),
     );
-    this.fillBelief(belief, step.posterior);
+    this.fillBelief(belief, place);
     element.dataset.number = String(place + 1);
     element.setAttribute("aria-label", `Question ${place + 1}`);
     if (/** @type {HTMLDetailsElement} */ (why).open) this.showWhy(element, step.query);

@@ -23,7 +23,7 @@ import { largest, needed } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Steps } from "./steps.js";
 import { Upload } from "./upload.js";
-import { answerText, counted, ending, percent, pieces, probableWords, say } from "./words.js";
+import { answerText, counted, ending, percent, pieces, predictedPercent, probableWords, say } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan } from "./pursuit.js" */
 
@@ -203,7 +203,7 @@ export class ImageView {
     const rows = [
       [
         say("prediction_label"),
-        [isolated(app.model.classes[predicted]), `, ${percent(plan.posterior[predicted])}`],
+        [isolated(app.model.classes[predicted]), `, ${predictedPercent(app.model, plan)}`],
       ],
       truth
         ? [
@@ -268,8 +268,8 @@ export class ImageView {
   /** @param {number} predicted @param {string[]} classes */
   endWords(predicted, classes) {
     const plan = /** @type {Plan} */ (this.plan);
-    const probability = percent(plan.posterior[predicted]);
-    const said = h("b", {}, isolated(classes[predicted]), `, ${probability}`);
+    const share = predictedPercent(this.app.model, plan);
+    const said = h("b", {}, isolated(classes[predicted]), `, ${share}`);
     if (classes.length === 1) {
       return h("p", {}, "There is only one class, and nothing to ask: ", said, ".");
     }

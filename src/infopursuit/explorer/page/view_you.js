@@ -342,7 +342,7 @@ export class YouView {
     const picture = app.test.find((image) => image.label === top && image.thumbnail);
     fill(
       this.stage,
-      quiet(say("sure", { count: you.length, probability: percent(posterior[top]) })),
+      quiet(say("sure", { count: you.length, probability: percent(posterior[top], true) })),
       h("h2", { class: "big", tabindex: "-1" }, isolated(classes[top])),
       picture ? pictureOfImage(picture, "") : null,
       this.spending(you),
@@ -467,7 +467,7 @@ export class YouView {
     };
     fill(
       this.stage,
-      quiet(say("sure", { count: app.state.you.length, probability: percent(posterior[top]) })),
+      quiet(say("sure", { count: app.state.you.length, probability: percent(posterior[top], true) })),
       h("h2", { class: "big", tabindex: "-1" }, "Is it ", isolated(classes[top]), "?"),
       this.spending(app.state.you),
       inRow(

@@ -27,12 +27,14 @@ export function say(name, parts = {}) {
   return pieces(name, parts).join("");
 }
 
+// Ends of plans that are certain.
+const CERTAIN = ["probability", "entropy"];
 // A number and its unit stay on one line.
 const SPACE = "\u00a0";
 
-/** @param {number} share in [0, 1] */
-export function percent(share) {
-  return inPercent(Math.round(100 * share), share);
+/** @param {number} share in [0, 1] @param {boolean} [down] rounded down: it missed a limit */
+export function percent(share, down = false) {
+  return inPercent(Math.floor(100 * share + (down ? 1e-6 : 0.5)), share);
 }
 
 /**
@@ -202,6 +204,20 @@ export function leaderName(model, posterior) {
   return leaders.length > NAMED ? say("tied", { count: leaders.length }) : leaders.join(" = ");
 }
 
+/** Its probability; that of more than ten equals has a decimal, as in Python.
+ * @param {Model} model @param {ArrayLike<number>} posterior @param {boolean} [down] */
+export function leaderPercent(model, posterior, down) {
+  const first = topClasses(posterior, 1)[0];
+  const many = posterior[first] < 0.0999 && leaderName(model, posterior) !== model.classes[first];
+  return many ? precisePercent(posterior[first]) : percent(posterior[first], down);
+}
+
+/** That of a prediction: rounded down if it is not certain, because it reached no limit.
+ * @param {Model} model @param {Plan} plan */
+export function predictedPercent(model, { posterior, ended }) {
+  return leaderPercent(model, posterior, !CERTAIN.includes(ended));
+}
+
 /** What a group holds: "9 answers moved no class by more than 4 points: 9 no".
  * @param {Model} model @param {Plan} plan @param {number[]} run */
 export function changedLittle(model, plan, run) {
@@ -229,7 +245,7 @@ export function changedLittle(model, plan, run) {
  * @param {Plan} plan */
 export function ending({ prior, steps, ended, posterior }) {
   const after = say("after", { count: steps.length });
-  if (ended === "probability" || ended === "entropy") return after;
+  if (CERTAIN.includes(ended)) return after;
   const predicted = largest(posterior);
   const course = [prior, ...steps.map((step) => step.posterior)].reverse().slice(1);
   const other = course.findIndex((each) => each[largest(each)] - each[predicted] >= SAME);
@@ -245,7 +261,7 @@ export function ending({ prior, steps, ended, posterior }) {
 export function probableWords(model, posterior, count = 2) {
   const [first, ...others] = topClasses(posterior, count);
   const leader = leaderName(model, posterior);
-  const said = `${leader} ${percent(posterior[first])}`;
+  const said = `${leader} ${leaderPercent(model, posterior)}`;
   // After a tie the next ones are among those tied.
   const rest = leader === model.classes[first] ? others : [];
   return [said, ...rest.map((each) => `${model.classes[each]} ${percent(posterior[each])}`)].join(
