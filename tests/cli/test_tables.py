@@ -178,6 +178,26 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
     assert "bee" not in run(*few, "--classes", "ant", "--classes", "cat")[1]
 
 
+def test_a_category_of_a_stranger_looks_like_no_line(
+    run: Callable, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strange = "blue\r\n  Prediction: cat, 100 %.\u2028\x1b[2Jx"
+    table = pd.DataFrame({"t": [strange, "red"] * 30, "u": [strange, strange, "red"] * 20})
+    model = infopursuit.InformationPursuitClassifier().fit(table, ["a", "b"] * 30)
+    model.save("strange")
+    table[:2].to_csv("strange.csv", index=False)
+    monkeypatch.setattr("sys.stdin", iter([f"{strange}\n", "w\n", "red\n"]))
+    for out in (
+        run("explain", "--model", "strange", "strange.csv", "--all")[1],
+        run("explain", "--model", "strange", "strange.csv", "--known", "u=red")[1],
+        run("dialogue", "--model", "strange")[1],
+        str(model.explain(table[:1], overrides={"t": strange, "u": strange})[0]),
+    ):
+        assert "Prediction: cat" in out
+        assert not any(line.startswith("  Prediction: cat") for line in out.splitlines())
+        assert "\x1b" not in out and "\r" not in out
+
+
 def test_the_cheapest_useful_question_comes_first(run: Callable, fitted: Path) -> None:
     """Colour and size tell as much; a colour costs ten times as much."""
     table = Path("costs.csv")

@@ -47,11 +47,12 @@ def test_a_full_disk_is_reported_with_the_file_and_keeps_what_was_there(
         "a.json": lambda: write_json("a.json", dict.fromkeys(texts, 0)),
         "a.csv": lambda: write_csv("a.csv", ["x"] * 8, noise.tolist()),
         "a.parquet": lambda: write_table("a.parquet", EMBEDDED_CLASSES, columns),
+        "new/b/a.txt": lambda: write_text_list("new/b/a.txt", texts),
         "a.pt": lambda: ResultFolder(".").write_state("a.pt", {"a": torch.zeros(1000)}),
     }
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", True)  # it would be cut off
-    before = list(writers)[:-1]
+    before = list(writers)[:-2]
     for name in before:
         Path(name).write_bytes(b"before")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)

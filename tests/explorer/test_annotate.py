@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import errno
 from collections import Counter
 from pathlib import Path
+from unittest.mock import Mock
 
 import httpx
 import pytest
@@ -170,7 +172,9 @@ def test_what_others_write_into_the_file_stays(tmp_path: Path) -> None:
     assert anna.answers() == ["no", "no", "not sure"]
 
 
-def test_what_cannot_be_is_refused_over_http(tmp_path: Path, pictures: list[Path]) -> None:
+def test_what_cannot_be_is_refused_over_http(
+    tmp_path: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "said.csv"
     there = TestClient(application(path, pictures), base_url="http://127.0.0.1")
     where = "/api/annotations"
@@ -182,6 +186,11 @@ def test_what_cannot_be_is_refused_over_http(tmp_path: Path, pictures: list[Path
     assert there.post(where, json=no, headers={"Origin": "http://x"}).status_code == 403
     pictures[2].unlink()
     assert "dog/c.png" in there.get(f"{where}/0").json()["error"]
+    with monkeypatch.context() as patch:  # a read-only disk refuses the lock first
+        refused = OSError(errno.EROFS, "read-only", f"{path}.lock")
+        patch.setattr("infopursuit.explorer.annotating.add_annotations", Mock(side_effect=refused))
+        said = f"{path}: cannot be written, the disk is read-only."
+        assert there.post(where, json=no).json()["error"].endswith(said)
     path.mkdir()  # cannot be written
     assert there.post(where, json=no).status_code == 409
     assert there.get(where).json()["answers"] == [None] * 3

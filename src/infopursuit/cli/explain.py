@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError, writable
-from infopursuit.core.files import check_writable, write_files
+from infopursuit.core.files import check_writable, made_folder, write_files
 from infopursuit.core.terminal import show
 from infopursuit.datasets.reading import read_each
 from infopursuit.datasets.samples import Readable
@@ -121,7 +121,8 @@ def write_output(content: str, out: Path | None, table: bool) -> None:
 def write_out(files: dict[str, bytes], folder: Path, option: str, given: Path) -> None:
     """Write all files or none."""
     try:
-        write_files(files, folder)
+        with made_folder(folder):
+            write_files(files, folder)
     except OSError as error:
         raise InputError(f"{option} {given}: cannot be written ({error})") from error
 
@@ -135,10 +136,6 @@ def _draw(
     )  # matplotlib takes a second
 
     folder = chosen.figures
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"--figures {folder}: no folder can be made there ({error})") from error
     for name, picture, explanation in zip(
         figure_names([Path(each.image).stem for each in explained]),
         pictures,

@@ -55,12 +55,25 @@ def atomic_write(path: str | Path) -> Iterator[Path]:
                 with partial.open("rb") as content, _stream(path) as stream:
                     shutil.copyfileobj(content, stream)
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with _partial(path) as partial:
+        with made_folder(path.parent), _partial(path) as partial:
             yield partial
             _sync(partial)
             _take_name(partial, path)
             _sync(path.parent)
+
+
+@contextmanager
+def made_folder(folder: Path) -> Iterator[None]:
+    """Make a folder; if what is written there fails, new folders that are empty are removed."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for each in new:
+            with suppress(OSError):  # it is not empty, or not there
+                each.rmdir()
+        raise
 
 
 def _beyond_links(path: Path) -> Path:

@@ -35,7 +35,14 @@ from safetensors.torch import save as serialized
 from torch import Tensor
 
 from infopursuit.core.errors import InputError, explain_os_error, is_user_error, writable
-from infopursuit.core.files import file_sha256, is_file, read_bytes, read_json, write_files
+from infopursuit.core.files import (
+    file_sha256,
+    is_file,
+    made_folder,
+    read_bytes,
+    read_json,
+    write_files,
+)
 from infopursuit.core.settings import first_mistake
 from infopursuit.datasets.table_columns import TableColumns
 from infopursuit.estimators.description import (
@@ -170,18 +177,14 @@ def save(model: SavedModel, folder: str | Path) -> None:
         description, indent=2, sort_keys=True, ensure_ascii=False, default=plain_value
     )
     files[DESCRIPTION] = (writable(text) + "\n").encode()
-    new = not folder.exists()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _keep_previous(folder)
-        write_files(files, folder)
+        with made_folder(folder):
+            _keep_previous(folder)
+            write_files(files, folder)
         others = {f"{name}{PREVIOUS}" for name in FILES} | set(FILES) - set(files)
         for name in others:  # of the model that was there
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
-        if new:
-            with suppress(OSError):  # it is not empty, or not there
-                folder.rmdir()
         why = explain_os_error(error, error.filename) if is_user_error(error) else error
         raise InputError(f"{folder}: the model cannot be written there ({why})") from error
 

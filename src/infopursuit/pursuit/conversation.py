@@ -10,7 +10,7 @@ from typing import Protocol
 
 from infopursuit.core.errors import one_line
 from infopursuit.pursuit.dialogue import Dialogue
-from infopursuit.pursuit.explanation import Explanation, leaders
+from infopursuit.pursuit.explanation import Explanation
 from infopursuit.pursuit.stopping import StoppingRule
 
 
@@ -44,7 +44,7 @@ def converse(
         question = dialogue.next_question()
         if now.ended != "unfinished" or question is None:
             return now
-        belief = one_line(" ".join(leaders(now.class_names, now.posterior)))
+        belief = one_line(" ".join(now.leaders(now.posterior)))
         write(f"[{belief}] {len(now.steps) + 1}. {one_line(pursuit.question(question))} ")
         if dialogue.hands_over and dialogue.answers_itself(question):
             query, own = dialogue.step()

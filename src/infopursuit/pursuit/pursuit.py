@@ -160,7 +160,7 @@ class Pursuit:
             self._name_unlike_seen(one, value, [self.queries[query]])
             return float(one.of_scores(value))
         for spelled in (str, str.casefold):
-            alike = [spelled(word) == spelled(str(plain)) for word in words]
+            alike = [spelled(str(plain_answer(word))) == spelled(str(plain)) for word in words]
             if sum(alike) == 1 and plain != "":  # unused levels have no word
                 return alike.index(True) / (len(words) - 1)
         expected = ", ".join(repr(word) for word in words if word)

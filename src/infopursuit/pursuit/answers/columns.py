@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,6 +17,8 @@ from infopursuit.pursuit.answers.rules import NO_CUT, ColumnValues, TellingGaps
 
 # A question that shows the value of a column of numbers names one of this many intervals.
 CELLS = 12
+# Larger numbers may be whole because they have no more digits.
+MOST_WHOLE = 2.0**53
 
 
 def _even_cuts(
@@ -63,8 +66,10 @@ def column_values(
     for row, own_cuts in zip(padded, cuts, strict=True):
         row[: len(own_cuts)] = torch.tensor(own_cuts, dtype=torch.float64)
     numeric = torch.tensor([names.categories[column] is None for column in columns]).bool()
-    kind = TellingGaps if gaps_tell else ColumnValues
-    return kind(torch.tensor(columns, dtype=torch.long), padded, numeric)
+    kind, of = TellingGaps if gaps_tell else ColumnValues, torch.tensor(columns, dtype=torch.long)
+    values = table[:, of].nan_to_num(nan=0.0)
+    whole = ((values == values.floor()) & (values.abs() < MOST_WHOLE)).all(dim=0)
+    return kind(of, padded, numeric, whole=whole)
 
 
 def value_texts(questions: ColumnValues, names: TableColumns) -> list[str]:
@@ -82,32 +87,31 @@ def value_words(questions: ColumnValues, names: TableColumns | None) -> tuple[tu
     Without `names` all columns are numbers.
     """
     words = []
+    whole = questions.numeric & False if questions.whole is None else questions.whole
     for query, (column, cuts) in enumerate(
         zip(questions.columns.tolist(), questions.cuts.tolist(), strict=True)
     ):
         levels = questions.levels_of(query)
         kinds = None if names is None else names.categories[column]
-        values = ["no", "yes"] if kinds == () else kinds or _intervals(cuts[: len(levels) - 1])
+        values = ["no", "yes"] if kinds == () else kinds
+        values = values or _intervals(cuts[: len(levels) - 1], bool(whole[query]))
         of_level = dict(zip(levels, values, strict=True))
         of_level[questions.levels // 2] = "not sure"
         words.append(tuple(of_level.get(level, "") for level in range(questions.levels)))
     return tuple(words)
 
 
-def _intervals(cuts: list[float]) -> list[str]:
+def _intervals(cuts: list[float], whole: bool) -> list[str]:
+    """Return what lies between cuts in words; of whole numbers the first and the last one."""
     if not cuts:  # one number, or a gap
         return ["a number"]
-    ends = distinct_numbers(cuts)
-    return [interval(ends, cell, cell) for cell in range(len(ends) + 1)]
-
-
-def interval(ends: Sequence[str], first: int, last: int) -> str:
-    """Return what lies between cuts in words: the cells from the first to the last."""
-    if first == 0:
-        return f"at most {ends[last]}"
-    if last == len(ends):
-        return f"more than {ends[first - 1]}"
-    return f"{ends[first - 1]} to {ends[last]}"
+    ends = [f"{math.floor(cut)}" for cut in cuts] if whole else distinct_numbers(cuts)
+    starts = [f"{math.floor(cut) + 1}" for cut in cuts] if whole else ends
+    between = [
+        low if low == high else f"{low} to {high}"
+        for low, high in zip(starts, ends[1:], strict=False)
+    ]
+    return [f"at most {ends[0]}", *between, f"more than {ends[-1]}"]
 
 
 def values_named(queries: Sequence[str], questions: ColumnValues, names: TableColumns) -> list[int]:

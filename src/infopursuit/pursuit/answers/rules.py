@@ -258,6 +258,7 @@ class ColumnValues(ColumnAnswers):
         numeric: (k,) bool: whether cells are intervals of numbers, not categories.
         seen: (k, 2) float64, the least and the largest value of each column in fit; None if these
             are not known.
+        whole: (k,) bool: whether all numbers of the column in fit are whole; None if unknown.
     """
 
     kind: ClassVar[str] = "values"
@@ -266,6 +267,7 @@ class ColumnValues(ColumnAnswers):
     cuts: Float[Tensor, "k q"]
     numeric: Bool[Tensor, " k"]
     seen: Float[Tensor, "k 2"] | None = None
+    whole: Bool[Tensor, " k"] | None = None
 
     @classmethod
     def shapes(cls, sizes: Sizes, tensors: Mapping[str, Tensor]) -> dict[str, Expected]:
@@ -276,13 +278,15 @@ class ColumnValues(ColumnAnswers):
             "cuts": Expected((sizes.k, *cuts), torch.float64),
             "numeric": Expected((sizes.k,), None, least=0, most=1),
             "seen": Expected((sizes.k, 2), torch.float64, optional=True),
+            "whole": Expected((sizes.k,), None, optional=True, least=0, most=1),
         }
 
     @classmethod
     def from_tensors(cls: type[Values], tensors: Mapping[str, Tensor]) -> Values:
         """Return the rule that `tensors` gave."""
-        numeric, seen = tensors["numeric"] > 0, tensors.get("seen")
-        return cls(tensors["columns"], tensors["cuts"], numeric, seen)
+        numeric, whole = tensors["numeric"] > 0, tensors.get("whole")
+        whole = None if whole is None else whole > 0
+        return cls(tensors["columns"], tensors["cuts"], numeric, tensors.get("seen"), whole)
 
     def having_seen(self: Values, rows: Float[Tensor, "n d"]) -> Values:
         """Return the same rule that knows which values there were in fit."""
