@@ -55,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logger.setLevel(level)
     for noisy in ("httpx", "httpx2", "huggingface_hub", "open_clip", "openai"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING - 10 * chosen.verbose))
+    if not chosen.verbose:  # each of five tries in four lines; the error says what came of it
+        logging.getLogger("huggingface_hub.utils._http").setLevel(logging.ERROR)
     try:
         Path.cwd()
     except OSError:  # torch would end the process

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import huggingface_hub
-from huggingface_hub.errors import EntryNotFoundError
+from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 from pydantic import Field
 
 from infopursuit.core.errors import InputError, hub_reason
@@ -254,7 +254,8 @@ def _hub_file(
             return Path(huggingface_hub.hf_hub_download(repository, name, revision=revision))
         except Exception as error:  # the client raises errors of several libraries
             failed = error
-            if not isinstance(error, EntryNotFoundError):
+            missing = isinstance(error, EntryNotFoundError)
+            if not missing or isinstance(error, LocalEntryNotFoundError):  # no network
                 break
     assert failed is not None
     raise _not_fetched(where, " or ".join(names), repository, revision, failed) from failed
@@ -266,7 +267,7 @@ def _not_fetched(
     at = f" at {revision}" if revision else ""
     return InputError(
         f"{where}: cannot fetch {what} of {repository}{at} from the Hugging Face hub "
-        f"({hub_reason(error)}); expected a network and access, or a local folder in its place"
+        f"({hub_reason(error)}); expected a network and access, or it in a folder (--clip FOLDER)"
     )
 
 

@@ -87,6 +87,7 @@ def run(main: Callable[..., RowCounts], params_file: str = "params.yaml") -> Non
     logging.basicConfig(level=logging.INFO, handlers=[logged])
     for noisy in ("httpx", "httpx2", "openai", "datasets", "fsspec"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    logging.getLogger("huggingface_hub.utils._http").setLevel(logging.ERROR)
     first, *keys = inspect.signature(main).parameters.values()
     kind: type[Section] = get_type_hints(main)[first.name]
     parser = argparse.ArgumentParser(description=inspect.getmodule(main).__doc__)  # type: ignore[union-attr]

@@ -43,6 +43,9 @@ BESIDE = ("labels", "annotations", "masks")
 ARCHIVES = (".zip", ".gz", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".tar")
 # A data set of the hub, or the address of its page, where a path is expected.
 HUB_NAME = re.compile(r"(?:https?:/+huggingface\.co/datasets/)?([\w.-]+/[\w.-]+)")
+# What lies in data sets that name objects in pictures.
+OBJECTS = {"*instances_*.json": "COCO", "*coco.json": "COCO", "*annotations.json": "COCO",
+           "JPEGImages": "VOC", "labels": "YOLO"}  # fmt: skip
 # Folders that a message names.
 LISTED = 5
 # The share of test images in a folder without splits.
@@ -61,10 +64,14 @@ def read_image_folder(folder: str | Path) -> Samples:
     folder = Path(folder)
     if not folder.is_dir():
         raise InputError(f"{folder}: expected a folder CLASS/IMAGE, found {_no_folder(folder)}")
-    classes, remarks = _listed(folder)
+    try:
+        classes, remarks = _listed(folder)
+    except InputError as error:
+        raise InputError(f"{error}{of_objects(folder)}") from error
     listed = [(each.split, each.name, file) for each in classes for file in each.files]
     if not listed:
-        raise InputError(f"{folder}: no picture in a folder of a class; expected CLASS/IMAGE")
+        why = f"{folder}: no picture in a folder of a class; expected CLASS/IMAGE"
+        raise InputError(f"{why}{of_objects(folder)}")
     if empty := [each.folder for each in classes if not each.files]:
         remarks.append(
             f"{folder}: {len(empty)} of {len(classes)} folders of classes have no picture and are "
@@ -86,6 +93,14 @@ def read_image_folder(folder: str | Path) -> Samples:
     splits, labels, files = (list(column) for column in zip(*listed, strict=True))
     ids = [writable(file.relative_to(folder).as_posix()) for file in files]
     return Samples(str(folder), ids, labels, None if None in splits else splits, of_list(files))
+
+
+def of_objects(folder: Path) -> str:
+    """Say if a folder that cannot be read names objects in pictures, and what to do."""
+    for pattern, form in OBJECTS.items():
+        if (found := next(folder.rglob(pattern), None)) is not None:
+            return f"; {found} is of {form}: objects; expected one class of each picture"
+    return ""
 
 
 def splits_of(
@@ -173,7 +188,7 @@ def _no_folder(path: Path) -> str:
         return "an archive: unpack it, and give the folder"
     named = HUB_NAME.fullmatch(path.as_posix())
     meant = f"; a data set of the hub is hf:{named[1]}" if named and not path.exists() else ""
-    return f"{'a file' if path.exists() else 'nothing'}{meant}"
+    return f"a file{of_objects(path.parent)}" if path.exists() else f"nothing{meant}"
 
 
 def _of_no_class(folder: Path, classes: Sequence[_Class]) -> Iterator[str]:

@@ -20,6 +20,7 @@ from infopursuit.clip.towers import load_clip
 from infopursuit.core.devices import log_where_it_computes
 from infopursuit.core.errors import InputError, writable
 from infopursuit.core.numbers import counted
+from infopursuit.datasets.image_folders import of_objects
 from infopursuit.datasets.samples import Readable, Samples
 from infopursuit.datasets.trained_on import remember
 from infopursuit.datasets.trained_on import seen as seen_in_fit
@@ -116,7 +117,10 @@ def carry_out(plan: Plan, train: Samples, test: Samples | None = None) -> Fitted
         helper = LanguageModelHelp(plan.language_model, kept_in)
     classes = set(train.labels.tolist())
     if seen and len(classes) < 2:
-        raise InputError(f"one class, {train.classes[0]!r}; expected two or more classes")
+        raise InputError(
+            f"one class, {train.classes[0]!r}; expected two or more classes, a folder for each, or "
+            f"a CSV file with the columns path and label{of_objects(Path(train.where))}"
+        )
     model = InformationPursuitClassifier(texts).set_params(**settings)
     tower = None
     if seen or not isinstance(plan.texts, EmbeddedTexts):
