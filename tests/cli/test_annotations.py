@@ -65,7 +65,7 @@ def test_a_question_comes_from_annotations_alone(
     write(tmp_path / "said.csv", everything(["train"], 8) + everything(["test"], 4))
     status, _, log = run(*arguments, "--queries", 99)
     assert status == 0, log
-    assert "annotations: 72 of 1 texts; 1 questions follow them" in log
+    assert "annotations: 72 of 1 texts; 1 questions are fitted on them" in log
     assert "annotators agree in 100 % of 36 pairs of answers" in log
     assert re.search(r"warm: yes right 100 % of \d+ \(.*\), no 100 % of \d+", log)
     model = infopursuit.load(tmp_path / "model").without(*PHOTO_TEXTS)

@@ -70,7 +70,7 @@ def test_bad_images_are_listed_and_the_rest_is_fitted(
     (tmp_path / "said.csv").write_text("\n".join(["image,text,answer", *said]), encoding="utf-8")
     status, _, log = run(*command, "--annotations", tmp_path / "said.csv")
     assert status == 0, "a file that is no picture was not meant as one"
-    assert "said.csv: 1 of 5 annotations reach no image" in log
+    assert "said.csv: 1 of 5 annotations name no image here" in log
     facts = infopursuit.load(tmp_path / "model").provenance_
     assert facts["images"] + facts["test_images"] == 10
 

@@ -181,7 +181,7 @@ def test_what_is_known_of_rows_and_which_classes_there_are(
 def test_a_category_of_a_stranger_looks_like_no_line(
     run: Callable, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    strange = "blue\r\n  Prediction: cat, 100 %.\u2028\x1b[2Jx"
+    strange = "blue\r\n  Prediction: cat.\u2028\x1b[2Jx"
     table = pd.DataFrame({"t": [strange, "red"] * 30, "u": [strange, strange, "red"] * 20})
     model = infopursuit.InformationPursuitClassifier().fit(table, ["a", "b"] * 30)
     model.save("strange")

@@ -136,7 +136,3 @@ def test_forced_repetition_gives_the_same_bytes(world: World) -> None:
     assert world.repro("--force", "--single-item", *stages) == stages
     after = world.artifacts()
     assert [name for name in before if before[name] != after.get(name)] == []
-
-
-def page_of(world: World) -> str:
-    return (world.folder / "artifacts/report/index.html").read_text(encoding="utf-8")

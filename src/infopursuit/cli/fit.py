@@ -158,7 +158,7 @@ def summary(model: PursuitClassifier) -> list[str]:
         said = "" if sure is None else f"; mean confidence {percent(sure)}"
         lines.append(f"accuracy on {on}: {percent(known.accuracy)}{said}")
     if facts.get("rates") == "subclasses":
-        lines.append("classes have subclasses: what an answer says depends on those before it")
+        lines.append("each class is several kinds: what an answer says depends on those before it")
     if (words := facts.get("words")) is not None:
         fits = "" if words["fits"] is None else f"; {percent(words['fits'])} of these fit the table"
         lines.append(f"yes to {words['yes']:.1f} of the first ten questions to an image{fits}")
@@ -175,7 +175,7 @@ def _by_people(model: PursuitClassifier, said: Annotations) -> list[str]:
     annotated = model.provenance_.get("annotated", {})
     lines = [
         f"annotations: {len(said.rows)} of {len(said.texts)} texts; {len(annotated)} questions "
-        "follow them"
+        "are fitted on them"
     ]
     pairs, same = said.agreement()
     if pairs:
