@@ -38,8 +38,8 @@ class Chain(NamedTuple):
     answers: np.ndarray
     posteriors: np.ndarray
 
-    def states(self, said: str, probability: float) -> None:
-        """Check a number in percent."""
+    def states(self, said: str, probability: float, down: bool) -> None:
+        """Check a number in percent, rounded, or rounded down."""
         sign, number = re.fullmatch(r"([<>]?) ?([\d.]+)", said).groups()  # type: ignore[union-attr]
         decimal = 10.0 ** -len(number.partition(".")[2])
         if sign == "<":
@@ -47,13 +47,14 @@ class Chain(NamedTuple):
         elif sign == ">":
             assert 1 - 0.005 * decimal - CLOSE <= probability < 1 + CLOSE, said
         else:
-            assert abs(100 * probability - float(number)) <= decimal / 2 + 100 * CLOSE, said
+            above = 100 * probability - float(number) - down * decimal / 2
+            assert abs(above) <= decimal / 2 + 100 * CLOSE, said
 
-    def believes(self, said: str, t: int) -> None:
+    def believes(self, said: str, t: int, down: bool = False) -> None:
         """Check the class that leads after t questions, and its probability."""
         name, number = BELIEF.fullmatch(said).groups()  # type: ignore[union-attr]
         posterior = self.posteriors[t]
-        self.states(number, posterior.max())
+        self.states(number, posterior.max(), down)
         leading = np.flatnonzero(posterior >= posterior.max() - CLOSE)
         names = [str(self.model.classes_[each]) for each in leading]
         tied = re.fullmatch(r"(\d+) classes tied at", name)
@@ -97,7 +98,7 @@ def check(chain: Chain, explanation: Explanation) -> Counter[str]:
             assert said == chain.said(steps[0])
         else:
             holds_of_group(chain, steps, group)
-        chain.believes(rest, t)
+        chain.believes(rest, t, t == len(explanation.steps) and not explanation.confident)
         found["group" if group else "alone"] += 1
         del lines[0]
     assert found["alone"], "something is shown"
@@ -128,7 +129,7 @@ def ends(chain: Chain, t: int, line: str, found: Counter[str]) -> None:
     match = ENDING.fullmatch(line)
     assert match is not None, line
     name, number, sure, last, of, out, all_same = match.groups()
-    chain.believes(f"{name} {number} %", t)
+    chain.believes(f"{name} {number} %", t, sure is None)
     assert {t} == {int(each) for each in (sure, of, out, all_same) if each is not None}
     highest = chain.posteriors.max(axis=1)
     reached = [highest[each] >= chain.needed(each) - CLOSE for each in range(t + 1)]

@@ -138,8 +138,8 @@ class Annotations:
             )
         if lost:
             logger.warning(
-                "%s: %d of %d annotations name no image here and are left out; %d of these have a name "
-                "that several images end in; the first is of %r",
+                "%s: %d of %d annotations name no image here and are left out; %d of these have a "
+                "name that several images end in; the first is of %r",
                 self.where,
                 len(lost),
                 len(self.rows),
