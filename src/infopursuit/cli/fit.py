@@ -154,9 +154,9 @@ def summary(model: PursuitClassifier) -> list[str]:
     ]
     for known in islice(measured(facts), 1):
         on = counted(known.images, f"{known.split} {noun}")
+        line = f"accuracy on {on}: {percent(known.accuracy)}"
         sure = known.confidence
-        said = "" if sure is None else f"; mean confidence {percent(sure)}"
-        lines.append(f"accuracy on {on}: {percent(known.accuracy)}{said}")
+        lines.append(line if sure is None else f"{line}; mean confidence {percent(sure)}")
     if facts.get("rates") == "subclasses":
         lines.append("each class is several kinds: what an answer says depends on those before it")
     if (words := facts.get("words")) is not None:

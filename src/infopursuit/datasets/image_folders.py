@@ -98,8 +98,8 @@ def read_image_folder(folder: str | Path) -> Samples:
 def of_objects(folder: Path) -> str:
     """Say if a folder that cannot be read names objects in pictures, and what to do."""
     for pattern, form in OBJECTS.items():
-        if (found := next(folder.rglob(pattern), None)) is not None:
-            return f"; {found} is of {form}: objects; expected one class of each picture"
+        if (example := next(folder.rglob(pattern), None)) is not None:
+            return f"; {example} is of {form}: objects; expected one class of each picture"
     return ""
 
 

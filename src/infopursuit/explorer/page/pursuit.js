@@ -445,6 +445,9 @@ export class Stopping {
   }
 }
 
+/** Whether a plan ended for being sure. @param {string} ended */
+export const certain = (ended) => ["probability", "entropy"].includes(ended);
+
 /** A posterior as explanations keep it. @param {Float64Array} posterior */
 function rounded(posterior) {
   return posterior.map((each) => Math.round(DIGITS * each) / DIGITS);

@@ -5,7 +5,7 @@
 import { shareBar } from "./bars.js";
 import { button, fill, h, hidden, isolated, keyed, mayMove, quiet, table } from "./dom.js";
 import { smallGallery, trueClass } from "./pictures.js";
-import { grouped, largest } from "./pursuit.js";
+import { certain, grouped, largest } from "./pursuit.js";
 import { chosenUpTo } from "./state.js";
 import {
   answerClass,
@@ -14,10 +14,8 @@ import {
   choicesFor,
   changedLittle,
   counted,
-  leaderName,
-  leaderPercent,
+  leader,
   percent,
-  predictedPercent,
   say,
   valueText,
 } from "./words.js";
@@ -90,17 +88,15 @@ export class Steps {
 
   /** @param {Element} belief @param {number} place */
   fillBelief(belief, place) {
-    const { model } = this.app;
-    const plan = /** @type {Plan} */ (this.plan);
-    const { posterior } = plan.steps[place];
-    const probability = posterior[largest(posterior)];
-    const last = place === plan.steps.length - 1;
-    const said = last ? predictedPercent(model, plan) : leaderPercent(model, posterior);
+    const { steps, ended } = /** @type {Plan} */ (this.plan);
+    const { posterior } = steps[place];
+    const missed = place === steps.length - 1 && !certain(ended);
+    const [name, share] = leader(this.app.model, posterior, missed);
     fill(
       belief,
-      h("span", { class: "name" }, isolated(leaderName(model, posterior))),
-      h("span", { class: "number" }, said),
-      shareBar(probability),
+      h("span", { class: "name" }, isolated(name)),
+      h("span", { class: "number" }, share),
+      shareBar(posterior[largest(posterior)]),
     );
   }
 

@@ -19,11 +19,11 @@ import { MindChange } from "./mind_change.js";
 import { OwnQuestion } from "./own_question.js";
 import { CLEAN, Picker, pictureName, pictureOfImage, trueClass } from "./pictures.js";
 import { placeLine, showPlace } from "./places.js";
-import { largest, needed } from "./pursuit.js";
+import { certain, largest, needed } from "./pursuit.js";
 import { Sliders } from "./sliders.js";
 import { Steps } from "./steps.js";
 import { Upload } from "./upload.js";
-import { answerText, counted, ending, percent, pieces, predictedPercent, probableWords, say } from "./words.js";
+import { answerText, counted, ending, percent, pieces, probableWords, say } from "./words.js";
 /** @import { App, Image } from "./app.js" */
 /** @import { Plan } from "./pursuit.js" */
 
@@ -203,7 +203,10 @@ export class ImageView {
     const rows = [
       [
         say("prediction_label"),
-        [isolated(app.model.classes[predicted]), `, ${predictedPercent(app.model, plan)}`],
+        [
+          isolated(app.model.classes[predicted]),
+          `, ${percent(plan.posterior[predicted], !certain(plan.ended))}`,
+        ],
       ],
       truth
         ? [
@@ -268,7 +271,7 @@ export class ImageView {
   /** @param {number} predicted @param {string[]} classes */
   endWords(predicted, classes) {
     const plan = /** @type {Plan} */ (this.plan);
-    const share = predictedPercent(this.app.model, plan);
+    const share = percent(plan.posterior[predicted], !certain(plan.ended));
     const said = h("b", {}, isolated(classes[predicted]), `, ${share}`);
     if (classes.length === 1) {
       return h("p", {}, "There is only one class, and nothing to ask: ", said, ".");

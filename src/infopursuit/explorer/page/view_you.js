@@ -467,7 +467,9 @@ export class YouView {
     };
     fill(
       this.stage,
-      quiet(say("sure", { count: app.state.you.length, probability: percent(posterior[top], true) })),
+      quiet(
+        say("sure", { count: app.state.you.length, probability: percent(posterior[top], true) }),
+      ),
       h("h2", { class: "big", tabindex: "-1" }, "Is it ", isolated(classes[top]), "?"),
       this.spending(app.state.you),
       inRow(

@@ -4,7 +4,7 @@
 /** @import { Model } from "./payload.js" */
 /** @import { Criterion, Plan } from "./pursuit.js" */
 
-import { largest, moved } from "./pursuit.js";
+import { certain, largest, moved } from "./pursuit.js";
 
 /** @type {{answers: Record<string, number>, sentences: Record<string, string | string[]>}} */
 const WORDS = JSON.parse(document.getElementById("words")?.textContent ?? "");
@@ -27,8 +27,6 @@ export function say(name, parts = {}) {
   return pieces(name, parts).join("");
 }
 
-// Ends of plans that are certain.
-const CERTAIN = ["probability", "entropy"];
 // A number and its unit stay on one line.
 const SPACE = "\u00a0";
 
@@ -196,26 +194,15 @@ const NAMED = 2;
 // Columns of a group that are named.
 const COLUMNS = 3;
 
-/** The most probable class; classes that are equally probable are a tie.
- * @param {Model} model @param {ArrayLike<number>} posterior @returns {string} */
-export function leaderName(model, posterior) {
+/** The most probable class, or those that are equally probable, and how probable, as in Python.
+ * @param {Model} model @param {ArrayLike<number>} posterior @param {boolean} [down] see `percent`
+ * @returns {[string, string]} */
+export function leader(model, posterior, down) {
   const highest = posterior[topClasses(posterior, 1)[0]];
-  const leaders = model.classes.filter((_, y) => highest - posterior[y] < SAME);
-  return leaders.length > NAMED ? say("tied", { count: leaders.length }) : leaders.join(" = ");
-}
-
-/** Its probability; that of more than ten equals has a decimal, as in Python.
- * @param {Model} model @param {ArrayLike<number>} posterior @param {boolean} [down] */
-export function leaderPercent(model, posterior, down) {
-  const first = topClasses(posterior, 1)[0];
-  const many = posterior[first] < 0.0999 && leaderName(model, posterior) !== model.classes[first];
-  return many ? precisePercent(posterior[first]) : percent(posterior[first], down);
-}
-
-/** That of a prediction: rounded down if it is not certain, because it reached no limit.
- * @param {Model} model @param {Plan} plan */
-export function predictedPercent(model, { posterior, ended }) {
-  return leaderPercent(model, posterior, !CERTAIN.includes(ended));
+  const equal = model.classes.filter((_, y) => highest - posterior[y] < SAME);
+  if (equal.length <= NAMED) return [equal.join(" = "), percent(highest, down)];
+  const share = highest < 0.0999 ? precisePercent(highest) : percent(highest, down);
+  return [say("tied", { count: equal.length }), share];
 }
 
 /** What a group holds: "9 answers moved no class by more than 4 points: 9 no".
@@ -245,7 +232,7 @@ export function changedLittle(model, plan, run) {
  * @param {Plan} plan */
 export function ending({ prior, steps, ended, posterior }) {
   const after = say("after", { count: steps.length });
-  if (CERTAIN.includes(ended)) return after;
+  if (certain(ended)) return after;
   const predicted = largest(posterior);
   const course = [prior, ...steps.map((step) => step.posterior)].reverse().slice(1);
   const other = course.findIndex((each) => each[largest(each)] - each[predicted] >= SAME);
@@ -260,13 +247,13 @@ export function ending({ prior, steps, ended, posterior }) {
  * @param {Model} model @param {ArrayLike<number>} posterior @param {number} [count] */
 export function probableWords(model, posterior, count = 2) {
   const [first, ...others] = topClasses(posterior, count);
-  const leader = leaderName(model, posterior);
-  const said = `${leader} ${leaderPercent(model, posterior)}`;
+  const [name, share] = leader(model, posterior);
   // After a tie the next ones are among those tied.
-  const rest = leader === model.classes[first] ? others : [];
-  return [said, ...rest.map((each) => `${model.classes[each]} ${percent(posterior[each])}`)].join(
-    ", ",
-  );
+  const rest = name === model.classes[first] ? others : [];
+  return [
+    `${name} ${share}`,
+    ...rest.map((each) => `${model.classes[each]} ${percent(posterior[each])}`),
+  ].join(", ");
 }
 
 /** The most probable classes, the first of equals first. @param {ArrayLike<number>} posterior
