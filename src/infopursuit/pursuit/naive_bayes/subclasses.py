@@ -41,7 +41,7 @@ UPDATES, BATCH, RATE = (300, 200), 512, 0.03
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 # The share of the updates, of a batch and of those asked, that tells whether subclasses are worth a
 # fit.
-TRIAL = 0.4
+TRIAL = 0.3
 # A class has a subclass for rows that weigh so much, up to MOST_SUBCLASSES of them.
 ROWS_OF_A_SUBCLASS, MOST_SUBCLASSES = 50, 16
 # Steps of expectation maximisation; how unlike the random starts of subclasses are; and how many
