@@ -49,6 +49,7 @@ CODES = {"ip_omp": "IP-OMP", "splice": "SpLiCE"}
 ASKERS = {
     "tree": "decision tree",
     "generative_ip": "generative IP",
+    "gdfs": "GDFS",
     "vip_fixed": "paper, fixed dictionary",
     "vip_alternating": "paper, learned dictionary",
     "vip_joint": "paper, learned jointly",
