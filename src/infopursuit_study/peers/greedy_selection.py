@@ -16,14 +16,14 @@ sets. The networks are those of the paper's method (`HistoryNetwork`), with a ch
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, cast
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from sklearn.base import clone
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -60,14 +60,6 @@ class Features(NamedTuple):
     labels: Int[Tensor, " n"]
 
 
-class Networks(NamedTuple):
-    """Who selects and who predicts, and which of the weights were best on held-out rows."""
-
-    selector: HistoryNetwork
-    predictor: HistoryNetwork
-    chosen: dict[str, Any]
-
-
 @dataclass(frozen=True)
 class GreedyTraining:
     """Settings of a training run.
@@ -90,69 +82,70 @@ class GreedyTraining:
     batch_size: int = 128
     validate_every: int = 100
 
-    def __call__(self, train: Features, held_out: Features, classes: int, seed: int) -> Networks:
-        """Train; the weights of the best mean accuracy after 1 to `steps` features are kept."""
+    def __call__(
+        self, train: Features, held_out: Features, classes: int, seed: int
+    ) -> tuple[HistoryNetwork, HistoryNetwork]:
+        """Return selector and predictor, of the best mean accuracy after 1 to `steps` features."""
         k, best = train.values.shape[1], BestCheckpoint()
+        steps, b = min(self.steps, k), min(self.batch_size, len(train.labels))
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            selector = HistoryNetwork(k, k, self.hidden)
-            predictor = HistoryNetwork(k, classes, self.hidden)
+            selector, predictor = (HistoryNetwork(k, c, self.hidden) for c in (k, classes))
             modules: dict[str, nn.Module] = {"selector": selector, "predictor": predictor}
-            batches = Batches(len(train.labels), self.batch_size, seed)
-            for phase in (None, *self.temperatures):
-                for update in self._updates(selector, predictor, train, batches, phase):
-                    due = update % self.validate_every == 0 or update == self.updates[1]
-                    if due and phase is not None:
-                        shares = min(self.steps, k), classes
-                        found = mean_accuracy_by_budget(selector, predictor, *held_out, *shares)
-                        best.consider(found, f"temperature {phase}", update, modules)
+            batches = Batches(len(train.labels), b, seed)
+            for temperature in (None, *self.temperatures):
+                optimizer = torch.optim.AdamW(
+                    [*selector.parameters(), *predictor.parameters()],
+                    self.learning_rate,
+                    weight_decay=self.weight_decay,
+                    fused=True,
+                )
+                updates = self.updates[temperature is not None]
+                falling = partial(_falling, updates)
+                schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, falling)
+                for update in range(1, updates + 1):
+                    rows = batches.next()
+                    values, labels = train.values[rows], train.labels[rows]
+                    sizes = torch.randint(0, k + 1, (b,))
+                    seen = prefix_masks(random_orders(b, k, torch.default_generator), sizes, k)
+                    loss = functional.cross_entropy(predictor(values, seen), labels)
+                    if temperature is not None:
+                        sizes = torch.randint(0, steps, (self.shown, b))
+                        seen = prefix_masks(_drawn(selector, values, steps), sizes, k).flatten(0, 1)
+                        values, labels = values.repeat(self.shown, 1), labels.repeat(self.shown)
+                        drawn = functional.gumbel_softmax(
+                            _logits(selector, values, seen), temperature
+                        )
+                        loss += functional.cross_entropy(predictor(values, seen + drawn), labels)
+                    optimizer.zero_grad()
+                    loss.backward()
+                    optimizer.step()
+                    schedule.step()
+                    due = update % self.validate_every == 0 or update == updates
+                    if due and temperature is not None:
+                        accuracy = mean_accuracy_by_budget(
+                            selector, predictor, *held_out, steps, classes
+                        )
+                        best.consider(accuracy, str(temperature), update, modules)
         best.apply(modules)
-        return Networks(selector.eval(), predictor.eval(), best.facts)
+        return selector.eval(), predictor.eval()
 
-    def _updates(
-        self,
-        selector: HistoryNetwork,
-        predictor: HistoryNetwork,
-        train: Features,
-        batches: Batches,
-        temperature: float | None,
-    ) -> Iterator[int]:
-        """Make the updates of a phase; without a temperature the predictor learns alone."""
-        k, alone = train.values.shape[1], temperature is None
-        learning = [*predictor.parameters(), *([] if alone else selector.parameters())]
-        optimizer = torch.optim.AdamW(learning, weight_decay=self.weight_decay, fused=True)
-        updates = self.updates[not alone]
-        for update in range(updates):
-            for group in optimizer.param_groups:
-                share = math.cos(math.pi * update / updates)
-                group["lr"] = self.learning_rate * (1 + share) / 2
-            rows = batches.next()
-            values, labels = train.values[rows], train.labels[rows]
-            sizes = torch.randint(0, k + 1, (len(rows),))
-            random = prefix_masks(random_orders(len(rows), k, torch.default_generator), sizes, k)
-            loss = functional.cross_entropy(predictor(values, random), labels)
-            if temperature is not None:
-                sizes = torch.randint(0, min(self.steps, k), (self.shown, len(rows)))
-                seen = prefix_masks(self._drawn(selector, values), sizes, k).flatten(0, 1)
-                values, labels = values.repeat(self.shown, 1), labels.repeat(self.shown)
-                drawn = functional.gumbel_softmax(_logits(selector, values, seen), temperature)
-                loss = loss + functional.cross_entropy(predictor(values, seen + drawn), labels)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            yield update + 1
 
-    @torch.no_grad()
-    def _drawn(
-        self, selector: HistoryNetwork, values: Float[Tensor, "b k"]
-    ) -> Int[Tensor, "b steps"]:
-        """Return the features that the selector draws one after another."""
-        seen, order = torch.zeros_like(values), []
-        for _ in range(min(self.steps, values.shape[1])):
-            drawn = functional.gumbel_softmax(_logits(selector, values, seen))
-            order.append(drawn.argmax(dim=1, keepdim=True))
-            seen.scatter_(1, order[-1], 1.0)
-        return torch.cat(order, dim=1)
+def _falling(updates: int, done: int) -> float:
+    return (1 + math.cos(math.pi * done / updates)) / 2
+
+
+@torch.no_grad()
+def _drawn(
+    selector: HistoryNetwork, values: Float[Tensor, "b k"], steps: int
+) -> Int[Tensor, "b steps"]:
+    """Return the features that the selector draws one after another."""
+    seen, order = torch.zeros_like(values), []
+    for _ in range(steps):
+        drawn = functional.gumbel_softmax(_logits(selector, values, seen))
+        order.append(drawn.argmax(dim=1, keepdim=True))
+        seen.scatter_(1, order[-1], 1.0)
+    return torch.cat(order, dim=1)
 
 
 def _logits(
@@ -174,11 +167,6 @@ class GreedySelection(PursuitPeer):
     budgets: Sequence[int] = BUDGETS
     random_state: int = 0
 
-    def for_tuning(self, count: int) -> GreedySelection:
-        """Return a copy that makes a quarter of the updates."""
-        fewer = tuple(each // 4 for each in self.updates)
-        return cast(GreedySelection, clone(self)).set_params(updates=fewer)
-
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
         places = range(len(texts))
         if self.queries is not None:
@@ -193,16 +181,10 @@ class GreedySelection(PursuitPeer):
         texts = texts[list(places)]
         mean, spread = Standardisation.from_data(X @ texts.T)
         rule = StandardScores(texts / spread.unsqueeze(1), mean / spread)
-        train = GreedyTraining(
+        training = GreedyTraining(
             learning_rate=self.learning_rate, weight_decay=self.weight_decay, updates=self.updates
         )
-        networks = train(
-            Features(rule.answers(X), labels),
-            Features(rule.answers(held_out[0]), held_out[1]),
-            len(names),
-            self.random_state,
-        )
-        queries = tuple(self.texts_[place] for place in places)
-        self.pursuit_ = Pursuit(queries, names, rule, networks.selector, networks.predictor)
-        self.facts_ = {"selected": networks.chosen["phase"]}
+        parts = (Features(rule.answers(rows), y) for rows, y in ((X, labels), held_out))
+        networks = training(*parts, len(names), self.random_state)
+        self.pursuit_ = Pursuit(tuple(self.texts_[at] for at in places), names, rule, *networks)
         self.budgets_ = self._possible_budgets()

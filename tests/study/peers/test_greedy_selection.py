@@ -15,17 +15,17 @@ def test_the_two_features_that_tell_all_are_selected_first() -> None:
     labels = 2 * (values[:, 3] > 0).long() + (values[:, 7] > 0).long()
     train, held_out, test = (Features(values[at::3], labels[at::3]) for at in range(3))
     training = GreedyTraining(4, (32, 16), 3e-3, updates=(100, 60), validate_every=30)
-    networks = training(train, held_out, 4, 0)
-    course = roll_out(networks.selector, networks.predictor, test.values, 4)
+    selector, predictor = training(train, held_out, 4, 0)
+    course = roll_out(selector, predictor, test.values, 4)
     assert (course.order[:, :2].sort(dim=1).values == torch.tensor([3, 7])).all()
     right = course.posteriors.argmax(dim=2) == test.labels.unsqueeze(1)
     random = torch.zeros_like(test.values).scatter_(
         1, torch.rand(test.values.shape, generator=draw).argsort(dim=1)[:, :2], 1.0
     )
-    guessed = networks.predictor(test.values, random).argmax(dim=1) == test.labels
+    guessed = predictor(test.values, random).argmax(dim=1) == test.labels
     assert right[:, 2].float().mean() > 0.9 > 0.7 > guessed.float().mean()
-    again = training(train, held_out, 4, 0)
-    assert torch.equal(again.selector.first.weight, networks.selector.first.weight)
+    again, _ = training(train, held_out, 4, 0)
+    assert torch.equal(again.first.weight, selector.first.weight)
 
 
 def test_the_peer_asks_for_the_texts_of_the_classes_before_others() -> None:
