@@ -34,6 +34,7 @@ from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.vip.batches import Batches, prefix_masks, random_orders
 from infopursuit.pursuit.vip.early_stopping import BestCheckpoint, mean_accuracy_by_budget
 from infopursuit.pursuit.vip.networks import HistoryNetwork
+from infopursuit.texts.text_table import TextTable
 from infopursuit_study.peers.heads import Standardisation
 from infopursuit_study.peers.peer import BUDGETS, Validation
 from infopursuit_study.peers.pursuits import PursuitPeer
@@ -161,8 +162,6 @@ class GreedySelection(PursuitPeer):
     learns_from_validation = True
 
     queries: Sequence[str] | None = None
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.01
     updates: tuple[int, int] = (1000, 400)
     budgets: Sequence[int] = BUDGETS
     random_state: int = 0
@@ -170,7 +169,7 @@ class GreedySelection(PursuitPeer):
     def _fit(self, X: Tensor, labels: Tensor, texts: Tensor, validation: Validation) -> None:
         places = range(len(texts))
         if self.queries is not None:
-            places = [self.texts_.index(query) for query in self.queries]
+            places = TextTable.from_arrays(self.texts_, texts).rows(self.queries).tolist()
         names = tuple(str(label) for label in self.classes_)
         if validation is None:
             rows, others = held_out_by_seed(labels, names, SHARE, self.random_state)
@@ -181,10 +180,8 @@ class GreedySelection(PursuitPeer):
         texts = texts[list(places)]
         mean, spread = Standardisation.from_data(X @ texts.T)
         rule = StandardScores(texts / spread.unsqueeze(1), mean / spread)
-        training = GreedyTraining(
-            learning_rate=self.learning_rate, weight_decay=self.weight_decay, updates=self.updates
-        )
-        parts = (Features(rule.answers(rows), y) for rows, y in ((X, labels), held_out))
-        networks = training(*parts, len(names), self.random_state)
+        training = GreedyTraining(updates=self.updates)
+        train, others = (Features(rule.answers(rows), y) for rows, y in ((X, labels), held_out))
+        networks = training(train, others, len(names), self.random_state)
         self.pursuit_ = Pursuit(tuple(self.texts_[at] for at in places), names, rule, *networks)
         self.budgets_ = self._possible_budgets()
