@@ -1,4 +1,4 @@
-"""Put the peers of one data set side by side: tables, curves, and accuracy by truth.
+"""Put the peers of one data set side by side: tables and curves.
 
 python stages/compare.py --dataset menagerie
 """
@@ -13,7 +13,6 @@ from infopursuit.core.settings import ComputeSettings, Section
 from infopursuit.pipeline import run_paths
 from infopursuit.pipeline.benchmark_settings import BenchmarkSettings
 from infopursuit.pipeline.run_settings import EvaluateSettings
-from infopursuit_study.comparison.pictures import draw_curves, draw_truth
 from infopursuit_study.comparison.results import curve_rows, read_result
 from infopursuit_study.comparison.tables import markdown
 
@@ -31,8 +30,6 @@ def main(settings: Settings, dataset: str) -> RowCounts:
     write_csv(out / "curves.csv", ("peer", "t", "accuracy"), rows)
     tables = markdown(dataset, results, settings.evaluate.bootstrap_resamples)
     write_text(out / "tables.md", tables)
-    draw_curves(out / "curves.svg", dataset, results)
-    draw_truth(out / "truth.svg", dataset, results)
     return RowCounts(read=len(results), written=len(rows))
 
 

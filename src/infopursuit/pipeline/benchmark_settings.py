@@ -35,6 +35,7 @@ TITLES: dict[str, Title] = {
     "splice": Title("SpLiCE", "texts of an image"),
     "tree": Title("decision tree", "questions"),
     "generative_ip": Title("generative IP", "questions"),
+    "gdfs": Title("GDFS", "questions"),
     "vip_fixed": Title("paper, fixed dictionary", "questions"),
     "vip_alternating": Title("paper, learned dictionary", "questions"),
     "vip_joint": Title("paper, learned jointly", "questions"),

@@ -5,5 +5,4 @@ protocol.py  one peer, one seed: try, fit, read the test split once, count true 
 seeds.py     all peers with all seeds, in processes, kept while others run
 results.py   the results of a peer, written and read
 tables.py    tables of all peers, with paired intervals
-pictures.py  curves, and accuracy by truth
 """

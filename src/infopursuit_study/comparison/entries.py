@@ -17,6 +17,7 @@ from infopursuit.datasets.labelled_images import LabelledImages
 from infopursuit.texts.knowledge import TRUE, KnowledgeTable
 from infopursuit_study.peers.black_boxes import DiscriminantProbe, EmbeddingProbe
 from infopursuit_study.peers.codes import IPOMP, SpLiCE
+from infopursuit_study.peers.greedy_selection import GreedySelection
 from infopursuit_study.peers.linear import LabelFreeCBM, LaBo, SparseLogistic, ZeroShot
 from infopursuit_study.peers.peer import Peer
 from infopursuit_study.peers.pursuits import GenerativeIP, Ours, PaperNetworks
@@ -140,6 +141,10 @@ def _network(dictionary: str) -> Entry:
     return Entry(make, NETWORK_TRIES, LIST, controlled=False, network=True)
 
 
+def _greedy(task: Task, texts: Sequence[str], embeddings: Any) -> Peer | None:
+    return None if task.listed is None else GreedySelection(texts, embeddings, task.listed)
+
+
 ENTRIES: dict[str, Entry] = {
     "probe": Entry(
         lambda *_: EmbeddingProbe(), _grid(strength=(1.0, 10.0, 100.0, 1000.0)), controlled=False
@@ -153,6 +158,7 @@ ENTRIES: dict[str, Entry] = {
     "splice": Entry(_on_texts(SpLiCE), _grid(strength=(100.0, 1000.0))),
     "tree": Entry(_on_texts(AnswerTree), _grid(threshold=THRESHOLDS, min_samples_leaf=(1, 4))),
     "generative_ip": Entry(_on_texts(GenerativeIP), _grid(threshold=THRESHOLDS, added=(0.3, 1.0))),
+    "gdfs": Entry(_greedy, lacks=LIST, controlled=False, network=True),
     "vip_fixed": _network("fixed"),
     "vip_alternating": _network("alternating"),
     "vip_joint": _network("joint"),

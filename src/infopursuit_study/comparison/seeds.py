@@ -41,7 +41,7 @@ Job = TypeVar("Job")
 # The processes are forks of one that has imported these and done nothing else: they start at once.
 # The first optimiser would import PyTorch's compiler, for seconds. That process does not see the
 # folder of the stages, so it cannot import what is there.
-MODULES = ("black_boxes", "codes", "linear", "pursuits", "trees")
+MODULES = ("black_boxes", "codes", "greedy_selection", "linear", "pursuits", "trees")
 PRELOADED = [*(f"infopursuit_study.peers.{name}" for name in MODULES), "torch._dynamo"]
 
 

@@ -42,6 +42,8 @@ from infopursuit.estimators.variational import VariationalInformationPursuit
 from infopursuit.pursuit.rollout import ask_until, roll_out
 from infopursuit.pursuit.stopping import DEFAULT_STOP
 from infopursuit.questions.columns import TableQuestions
+from infopursuit_study.peers.greedy_selection import Features, GreedyTraining
+from infopursuit_study.peers.heads import Standardisation
 
 OUT = Path("artifacts/benchmarks")
 SEEDS = 5
@@ -191,18 +193,20 @@ def mails(folder: Path) -> Part:
     X = pd.read_parquet(folder / "tables/spambase.parquet")
     y = X.pop("Outcome").to_numpy()
     rows, figures = [], {}
-    for rates in ("auto", *WAYS):
+    for rates in ("auto", *WAYS, "GDFS"):
         runs, seconds, chosen = [], [], []
         for seed in range(SEEDS):
             order = np.random.default_rng(seed).permutation(len(y))
             train, validation, test = np.split(order, [int(0.6 * len(y)), int(0.8 * len(y))])
             began = time.perf_counter()
-            model = classifier(rates, X.shape[1], seed, "nothing")
-            held_out = (X.iloc[validation], y[validation])
-            model.fit(X.iloc[train], y[train], validation=held_out)
+            if rates in ("auto", *WAYS):
+                model = classifier(rates, X.shape[1], seed, "nothing")
+                model.fit(X.iloc[train], y[train], validation=(X.iloc[validation], y[validation]))
+                chosen.append(model.provenance_.get("rates", rates))
+                posteriors = model.roll_out(X.iloc[test], max(GDFS)).posteriors
+            else:
+                posteriors = greedily(X.to_numpy(np.float32), y, (train, validation, test), seed)
             seconds.append(time.perf_counter() - began)
-            chosen.append(model.provenance_.get("rates", rates))
-            posteriors = model.roll_out(X.iloc[test], max(GDFS)).posteriors
             runs.append(
                 [
                     (
@@ -219,6 +223,15 @@ def mails(folder: Path) -> Part:
                           "std": spread.tolist()}  # fmt: skip
     rows.append(["Spambase, GDFS, published", *GDFS.values(), ""])
     return ["AUROC / accuracy", *(f"after {t}" for t in GDFS), "seconds"], rows, figures
+
+
+def greedily(X: np.ndarray, y: np.ndarray, parts: Sequence[np.ndarray], seed: int) -> torch.Tensor:
+    """Return what GDFS, trained here, predicts of the last part after 0..T features: (n, T1, c)."""
+    rows, labels = torch.from_numpy(X), torch.from_numpy(y.astype(np.int64))
+    rows = Standardisation.from_data(rows[parts[0]])(rows)
+    train, held_out, test = (Features(rows[part], labels[part]) for part in parts)
+    networks = GreedyTraining(max(GDFS), (128, 128))(train, held_out, 2, seed)
+    return roll_out(*networks, test.values, max(GDFS)).posteriors
 
 
 PARTS: dict[str, Callable[[Path], Part]] = {

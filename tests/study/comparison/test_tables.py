@@ -1,15 +1,12 @@
-"""Tables and pictures say what the files say."""
+"""Tables say what the files say."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from infopursuit_study.comparison.pictures import draw_curves, draw_truth, look
-from infopursuit_study.comparison.results import Result, read_result
+from infopursuit_study.comparison.results import read_result
 from infopursuit_study.comparison.tables import markdown
 from infopursuit_study.evaluation.bootstrap import accuracy_interval
 from infopursuit_study.peers.peer import BUDGETS
@@ -48,42 +45,3 @@ def test_differences_are_paired(folder: Path) -> None:
     widths = [accuracy_interval(each[0], 500) for each in (ours, other)]
     assert high - low < 100 * sum(each.high - each.low for each in widths)
     assert low <= less <= high
-
-
-def result(peer: str, accuracy: float, true: float | None, bounded: bool = True) -> Result:
-    correct = np.zeros((1, 100, len(BUDGETS) + 1), dtype=bool)
-    correct[:, : int(100 * accuracy)] = True
-    metrics = {"accuracy": accuracy, "claims_true": true, "claims_in_model": 9 * (true is not None)}
-    if bounded:
-        metrics |= {"accuracy_at_10": accuracy}
-    return Result(peer, None, ["0"], [metrics], [{}], correct, bounded)
-
-
-RESULTS = [
-    result("probe", 0.9, None, bounded=False),
-    result("sparse_logistic", 0.8, 0.3),
-    result("tree", 0.5, 0.4),
-    result("ours", 0.7, 0.9),
-    Result("zero_shot", "needs names", [], [], [], np.zeros((0, 0, 7), dtype=bool), False),
-]
-
-
-def texts(path: Path) -> list[str]:
-    return re.findall(r"<text[^>]*>([^<]+)</text>", path.read_text(encoding="utf-8"))
-
-
-def test_each_meaning_of_t_has_a_panel_with_its_peers_and_ours(tmp_path: Path) -> None:
-    path = tmp_path / "curves.svg"
-    draw_curves(path, "zoo", RESULTS)
-    told = texts(path)
-    assert "zoo: accuracy by the number of texts" in told
-    assert "t questions" in told
-    assert "t weights a class on average" in told
-    assert "the same t texts for all images" not in told
-    assert (told.count("decision tree"), told.count("sparse logistic regression")) == (1, 1)
-    assert told.count("ours") == told.count("linear probe (black box)") == 2
-    assert "zero-shot" not in told
-    draw_truth(path, "zoo", RESULTS)
-    order = ["sparse logistic regression", "ours", "decision tree"]  # the most accurate first
-    assert [name for name in texts(path) if name in order] == order
-    assert len({look(place) for place in range(64)}) == 64
