@@ -30,11 +30,7 @@ from infopursuit.generation.class_knowledge import (
     most_prompts_for,
     prompts_for,
 )
-from infopursuit.generation.language_models import (
-    RecordedAnswers,
-    Sampling,
-    open_language_model,
-)
+from infopursuit.generation.language_models import RecordedAnswers, Sampling, open_language_model
 from infopursuit.generation.settings import LanguageModelSettings
 from infopursuit.generation.templates import load_template
 from infopursuit.pipeline import paths

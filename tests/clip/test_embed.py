@@ -14,12 +14,7 @@ import torch
 from PIL import Image
 
 from infopursuit.clip import embed
-from infopursuit.clip.embed import (
-    VARIABLE,
-    embed_pictures,
-    embed_readable_pictures,
-    embed_texts,
-)
+from infopursuit.clip.embed import VARIABLE, embed_pictures, embed_readable_pictures, embed_texts
 from infopursuit.clip.embed_tables import encode_image_rows
 from infopursuit.clip.towers import OpenClip, load_clip
 from infopursuit.core.errors import InputError

@@ -16,12 +16,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from infopursuit.clip import near_duplicates
-from infopursuit.clip.embed_tables import (
-    Embedding,
-    embed_classes,
-    embed_images,
-    embed_universe,
-)
+from infopursuit.clip.embed_tables import Embedding, embed_classes, embed_images, embed_universe
 from infopursuit.clip.near_duplicates import distinct_rows
 from infopursuit.clip.towers import Clip, load_clip
 from infopursuit.core.errors import InputError

@@ -14,13 +14,7 @@ from PIL import Image
 from infopursuit.core.errors import InputError
 from infopursuit.datasets.decoding import thumbnail
 from infopursuit.explorer import payload
-from infopursuit.explorer.contents import (
-    Chosen,
-    Facts,
-    contents,
-    described,
-    page_images,
-)
+from infopursuit.explorer.contents import Chosen, Facts, contents, described, page_images
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.conformity import Conformity
 from infopursuit.pursuit.explanation import LEAST_CONFORMITY

@@ -20,7 +20,7 @@ from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.dialogue import Dialogue
 from infopursuit.pursuit.explanation import ending
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes, RedundantQuestions
-from infopursuit.pursuit.naive_bayes.subclass_model import SubclassBayes
+from infopursuit.pursuit.naive_bayes.subclasses import SubclassBayes
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.sentences import SENTENCES

@@ -25,14 +25,7 @@ from starlette.testclient import TestClient
 from infopursuit.core.errors import InputError
 from infopursuit.explorer import payload
 from infopursuit.explorer.contents import Facts, contents
-from infopursuit.explorer.server import (
-    MAX_BYTES,
-    MAX_PIXELS,
-    MAX_SIDE,
-    MOST_VALUES,
-    Served,
-    server,
-)
+from infopursuit.explorer.server import MAX_BYTES, MAX_PIXELS, MAX_SIDE, MOST_VALUES, Served, server
 from infopursuit.pursuit.prediction import prediction
 from infopursuit.pursuit.pursuit import Pursuit
 from tests.explorer.conftest import serving

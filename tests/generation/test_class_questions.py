@@ -25,15 +25,8 @@ from infopursuit.generation.class_knowledge import (
     parse_knowledge,
     tells_classes_apart,
 )
-from infopursuit.generation.class_queries import (
-    ask_dictionary,
-    open_recorded_prompt,
-)
-from infopursuit.generation.language_models import (
-    Answer,
-    RecordedAnswers,
-    Sampling,
-)
+from infopursuit.generation.class_queries import ask_dictionary, open_recorded_prompt
+from infopursuit.generation.language_models import Answer, RecordedAnswers, Sampling
 from infopursuit.generation.parsing import parse_answer
 from infopursuit.generation.templates import PromptTemplate, load_template
 from tests.generation.recordings import Recording, write_recorded

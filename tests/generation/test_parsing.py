@@ -5,12 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infopursuit.generation.language_models import Answer
-from infopursuit.generation.parsing import (
-    MAX_WORDS,
-    Rejection,
-    answer_pattern,
-    parse_answer,
-)
+from infopursuit.generation.parsing import MAX_WORDS, Rejection, answer_pattern, parse_answer
 from infopursuit.texts.normalization import normalize
 
 MARKS = [

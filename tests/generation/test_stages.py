@@ -10,11 +10,7 @@ import pytest
 from infopursuit.core.errors import InputError
 from infopursuit.core.files import read_text_list, write_text_list
 from infopursuit.core.stage import RowCounts
-from infopursuit.core.tables import (
-    UNIVERSE,
-    read_table,
-    write_table,
-)
+from infopursuit.core.tables import UNIVERSE, read_table, write_table
 from infopursuit.generation.language_models import Answer
 from infopursuit.pipeline.params import Params, load_params
 from infopursuit.texts.knowledge_tables import read_knowledge

@@ -19,7 +19,6 @@ from infopursuit.report.explanations import as_csv, as_html
 from tests.pursuit.conftest import IMAGES, QUERIES, K, unit, with_naive_bayes, with_networks
 from tests.shapes import UNTYPED
 
-EVERYTHING = StoppingRule(None, stability=None)
 SAID = {"wings": "yes", "Red body?": "no"}
 
 

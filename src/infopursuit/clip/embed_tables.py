@@ -27,14 +27,7 @@ from tqdm import tqdm
 
 from infopursuit.clip.embed import encoded_batches
 from infopursuit.clip.near_duplicates import distinct_rows
-from infopursuit.clip.towers import (
-    Clip,
-    OpenClip,
-    SameClip,
-    choose_device,
-    image_tower,
-    load_clip,
-)
+from infopursuit.clip.towers import Clip, OpenClip, SameClip, choose_device, image_tower, load_clip
 from infopursuit.core.arrays import unit_rows
 from infopursuit.core.errors import InputError
 from infopursuit.core.executors import Workers, run_shards

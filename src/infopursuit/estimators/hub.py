@@ -7,6 +7,7 @@ infopursuit.load("user/name")
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -14,13 +15,15 @@ from tempfile import TemporaryDirectory
 
 from huggingface_hub import HfApi, snapshot_download
 
-from infopursuit.core.errors import InputError, hub_reason
-from infopursuit.core.markdown import plain
+from infopursuit.core.errors import InputError, hub_reason, printable
 from infopursuit.core.numbers import counted, percent
 from infopursuit.datasets.trained_on import KEY
 from infopursuit.estimators.persistence import FILES, SavedModel, pins_weights, save
 from infopursuit.estimators.provenance import measured
 
+# What Markdown, or HTML in it, could read as markup.
+MARKUP = re.compile(r"([\\`*_\[\]<>|&]|(?<=:)//|(?<=www)\.)")
+LEADING = re.compile(r"^(\d*)([#+\-=~.)])")
 ACCURACIES = {"test": "test {}s", "held-out": "{0}s held out of the training {0}s"}
 
 
@@ -137,3 +140,9 @@ def _accuracy(model: SavedModel) -> str:
 
 def _listed(lines: list[str]) -> str:
     return "".join(f"- {plain(line)}\n" for line in lines)
+
+
+def plain(text: str) -> str:
+    """Return any text as one line that Markdown shows as it is."""
+    words = printable(" ".join(text.split()))
+    return LEADING.sub(r"\1\\\2", MARKUP.sub(r"\\\1", words))

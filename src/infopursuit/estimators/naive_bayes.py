@@ -31,13 +31,7 @@ from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit.questions.columns import TableQuestions
 from infopursuit.questions.constraints import QuestionConstraints, Rates, check_share, check_words
 from infopursuit.questions.labels import check_width, seed_of, training_set, validation_set
-from infopursuit.questions.pursuits import (
-    PURSUITS,
-    Fitted,
-    PursuitMethod,
-    Split,
-    pursuit_method,
-)
+from infopursuit.questions.pursuits import PURSUITS, Fitted, PursuitMethod, Split, pursuit_method
 from infopursuit.questions.source import SOURCES, QuestionSource
 
 

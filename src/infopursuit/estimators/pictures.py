@@ -9,7 +9,6 @@ model.explain(["new.png"])[0]
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -23,19 +22,13 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.names import composed
 from infopursuit.datasets.decoding import picture_list
 from infopursuit.datasets.embedding_files import of_classes
-from infopursuit.datasets.image_folders import (
-    TEST_FRACTION,
-    read_image_folder,
-    splits_of,
-)
+from infopursuit.datasets.image_folders import TEST_FRACTION, read_image_folder, splits_of
 from infopursuit.datasets.image_source import SPLITS
 from infopursuit.datasets.labels import with_labels
 from infopursuit.datasets.packed_pictures import is_packed, read_packed
 from infopursuit.datasets.samples import Samples, names_of, of_list
 from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 from infopursuit.estimators.plan import Embedding, Plan, carry_out
-
-logger = logging.getLogger("infopursuit")
 
 HOW = tuple(each.name for each in fields(Embedding) if each.name != "source")
 

@@ -31,12 +31,7 @@ from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.pursuit import Pursuit
 from infopursuit.pursuit.rollout import roll_out
 from infopursuit.pursuit.stopping import StoppingRule
-from infopursuit.texts.annotations import (
-    Annotation,
-    Annotations,
-    add_annotations,
-    read_annotations,
-)
+from infopursuit.texts.annotations import Annotation, Annotations, add_annotations, read_annotations
 from infopursuit.texts.normalization import normalize
 
 # Questions of one page at most, and pictures that are asked together.

@@ -29,12 +29,7 @@ from infopursuit.generation.answering import (
     answer_prompts,
     attempts,
 )
-from infopursuit.generation.language_models import (
-    Answer,
-    LanguageModel,
-    RecordedAnswers,
-    Sampling,
-)
+from infopursuit.generation.language_models import Answer, LanguageModel, RecordedAnswers, Sampling
 from infopursuit.generation.language_models.answers import first_names
 from infopursuit.generation.language_models.openai_server import OpenAIServer
 from infopursuit.generation.parsing import without_thoughts

@@ -25,13 +25,7 @@ from infopursuit.core.files import read_json, write_text
 from infopursuit.core.numbers import counted
 from infopursuit.datasets.decoding import UnreadableError, thumbnail
 from infopursuit.keys.cells import MOST_STATES, NO, YES, with_unit
-from infopursuit.keys.key import (
-    Character,
-    Key,
-    check_pictures,
-    checked,
-    yes_or_no,
-)
+from infopursuit.keys.key import Character, Key, check_pictures, checked, yes_or_no
 
 logger = logging.getLogger(__name__)
 

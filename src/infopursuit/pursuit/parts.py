@@ -100,7 +100,7 @@ CLASSIFIERS = Kinds(
     "classifier",
     gaussian=GAUSSIAN,
     naive_bayes=BAYES,
-    subclasses="infopursuit.pursuit.naive_bayes.subclass_model",
+    subclasses="infopursuit.pursuit.naive_bayes.subclasses",
     networks=NETWORKS,
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Mapping
 from typing import Any
@@ -18,8 +17,6 @@ from infopursuit.pursuit.answers.annotated import FEWEST, Annotated, fit_annotat
 from infopursuit.pursuit.answers.directions import fit_score_map
 from infopursuit.texts.normalization import normalize
 from infopursuit.texts.text_table import TextTable
-
-logger = logging.getLogger("infopursuit")
 
 LISTED = 3
 

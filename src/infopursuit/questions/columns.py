@@ -24,12 +24,7 @@ from infopursuit.pursuit.naive_bayes.model import InformationGain
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet, TrainingSet
 from infopursuit.questions.constraints import QuestionConstraints, check_words
 from infopursuit.questions.source import Questions, QuestionSource
-from infopursuit.texts.text_table import (
-    check_room,
-    not_banned,
-    refuse_banned,
-    warn_of_idle_bans,
-)
+from infopursuit.texts.text_table import check_room, not_banned, refuse_banned, warn_of_idle_bans
 
 # Questions about columns are chosen on at most this many rows.
 SELECTION_ROWS = 4096

@@ -1,7 +1,7 @@
-"""Which texts cannot be true of any class, and which name what the classes may look like.
+"""Which texts name what the classes may look like.
 
-WordNet's kinds of nouns decide, for classes that are named things. "Pizza" is not true of a cat,
-however close CLIP finds them. Neither is "wolf", but a cat may look like one.
+WordNet's kinds of nouns decide, for classes that are named things. "Wolf" is not true of a cat, but
+a cat may look like one.
 """
 
 from __future__ import annotations
@@ -16,24 +16,8 @@ from infopursuit.texts.wordnet import Nouns, packaged_nouns, senses_of
 # A kind that at least this share of the classes are of decides between the senses of a name.
 COMMON = 0.5
 _WORD = re.compile(r"[A-Z]?[^\W_A-Z]+|[^\W_a-z]+")
-# Wide kinds of things, none of which is a kind of another. Pictures of buildings and people show
-# things of all kinds.
-WIDE, OTHER = ("animal", "plant", "fungus", "food", "artifact"), "other"
-HOLDS_ANYTHING, HOLDER = ("structure", "person"), "structure or person"
-# Of a text all of whose senses are neither things nor attributes: "tennis", "award".
-ABSTRACT = "abstract"
-# What phrases of the shipped vocabulary may be true of, by their kind. Phrases of other kinds may
-# be true of anything.
-TRAITS = {
-    "animal trait": {"animal"},
-    "plant trait": {"plant", "fungus", "food"},
-    "food trait": {"food", "plant", "fungus"},
-    "clothing": {"artifact"},
-    "part": {"artifact"},
-}
-# A wide kind counts if two classes are of it, or more than this share of those that WordNet knows.
-# One class of many may have a misleading name, as the cat that is called a rag doll.
-RARE = 0.05
+# Pictures of these show things of all kinds.
+HOLDS_ANYTHING = ("plant", "structure", "person")
 # The members of a kind are compared if it and the kinds above it are at least this many, one more
 # for artifacts: those of animal and vehicle, not those of device. This share of the classes must be
 # of the kind.
@@ -92,10 +76,11 @@ def _known(classes: Sequence[str]) -> list[int]:
 
 
 @cache
-def _tops() -> tuple[dict[str, set[int]], set[int]]:
+def _tops() -> tuple[set[int], set[int]]:
     nouns = packaged_nouns()
-    wide = {name: {each for form in nouns.things(name) for each in form} for name in WIDE}
-    return wide, {nouns.things(name)[0][0] for name in HOLDS_ANYTHING}
+    plants, *others = map(nouns.things, HOLDS_ANYTHING)
+    anything = {each for form in plants for each in form} | {each[0][0] for each in others}
+    return {each for form in nouns.things("artifact") for each in form}, anything
 
 
 def comparable_texts(classes: Sequence[str], texts: Sequence[str]) -> dict[str, bool]:
@@ -106,15 +91,15 @@ def comparable_texts(classes: Sequence[str], texts: Sequence[str]) -> dict[str, 
     """
     nouns, known = packaged_nouns(), _known(classes)
     counts = Counter(kind for sense in known for kind in nouns.kinds(sense))
-    wide, anything = _tops()
+    artifacts, anything = _tops()
 
     def is_narrow(kinds: set[int]) -> bool:
-        made = not kinds.isdisjoint(wide["artifact"])
-        return len(kinds) >= NARROW + made and kinds.isdisjoint(wide["plant"] | anything)
+        made = not kinds.isdisjoint(artifacts)
+        return len(kinds) >= NARROW + made and kinds.isdisjoint(anything)
 
     common = [kind for kind, count in counts.items() if count >= NEARLY_ALL * len(known)]
     narrow = {kind for kind in common if is_narrow(nouns.kinds(kind))}
-    made = not set(common).isdisjoint(wide["artifact"])
+    made = not set(common).isdisjoint(artifacts)
     above = {kind for sense in known for kind in nouns.kinds(sense)}
     comparable = {}
     for text in texts if narrow else ():

@@ -25,12 +25,7 @@ from infopursuit.core.errors import InputError
 from infopursuit.core.tables import TableSchema, read_table, write_table
 from infopursuit.pipeline import run_paths
 from infopursuit.pipeline.benchmark_settings import TITLES
-from infopursuit_study.comparison.results import (
-    PeerResult,
-    SeedResult,
-    read_peer,
-    write_peer,
-)
+from infopursuit_study.comparison.results import PeerResult, SeedResult, read_peer, write_peer
 from infopursuit_study.evaluation.files import Predictions
 
 COLUMNS = {

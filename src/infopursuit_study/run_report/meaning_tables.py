@@ -12,7 +12,6 @@ from infopursuit.texts.asking import question
 from infopursuit_study.run_report.groups import Group
 from infopursuit_study.run_report.methods import WORDS
 
-NB = "\N{NO-BREAK SPACE}"
 COLUMNS = WORDS["columns"]
 
 Row = dict[str, Any]

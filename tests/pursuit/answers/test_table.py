@@ -11,11 +11,7 @@ from torch import Tensor
 from infopursuit.datasets.matrix import Matrix
 from infopursuit.pursuit.answers.gain import entropy, information_gain
 from infopursuit.pursuit.answers.moments import ClassMoments, class_moments
-from infopursuit.pursuit.answers.table import (
-    LEAST_OF_MANY,
-    AnswerTable,
-    answer_probabilities,
-)
+from infopursuit.pursuit.answers.table import LEAST_OF_MANY, AnswerTable, answer_probabilities
 from tests.pursuit.answers.drawn import drawn, unit
 
 K, C = 7, 4

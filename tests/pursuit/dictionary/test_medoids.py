@@ -19,12 +19,7 @@ from tests.pursuit.dictionary.medoid_checks import (
     check_search,
     short_blocks,
 )
-from tests.pursuit.dictionary.reference_medoids import (
-    change,
-    clustered,
-    deviation,
-    euclidean,
-)
+from tests.pursuit.dictionary.reference_medoids import change, clustered, deviation, euclidean
 
 
 @pytest.fixture

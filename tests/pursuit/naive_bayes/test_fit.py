@@ -11,11 +11,7 @@ import torch
 from torch import Tensor
 
 from infopursuit.datasets.matrix import Matrix
-from infopursuit.pursuit.answers.rules import (
-    AnswerRule,
-    MinMaxAnswers,
-    ThresholdAnswers,
-)
+from infopursuit.pursuit.answers.rules import AnswerRule, MinMaxAnswers, ThresholdAnswers
 from infopursuit.pursuit.answers.table import LEAST, MOST, AnswerTable
 from infopursuit.pursuit.naive_bayes import fit
 from infopursuit.pursuit.naive_bayes.fit import (

@@ -9,8 +9,7 @@ import torch
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
-from infopursuit.pursuit.naive_bayes.subclass_model import SubclassBayes
-from infopursuit.pursuit.naive_bayes.subclasses import fit_subclasses
+from infopursuit.pursuit.naive_bayes.subclasses import SubclassBayes, fit_subclasses
 from infopursuit.pursuit.rollout import roll_out
 
 OF = torch.tensor([0, 0, 1, 2, 2, 2])

@@ -16,12 +16,7 @@ from infopursuit.datasets.labelled_images import load_images
 from infopursuit.pipeline.params import Params
 from infopursuit_study.evaluation.files import MEANING, METRICS, read_predictions
 from infopursuit_study.meaning.measures import claims_of_images
-from tests.planted import (
-    IMAGES_OF,
-    KEY,
-    RUN,
-    with_files,
-)
+from tests.planted import IMAGES_OF, KEY, RUN, with_files
 from tests.planted import params as params
 from tests.stage_scripts import stage
 

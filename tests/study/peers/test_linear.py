@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from infopursuit_study.peers.linear import (
-    LaBo,
-    ZeroShot,
-    submodular_order,
-    without_duplicates,
-)
+from infopursuit_study.peers.linear import LaBo, ZeroShot, submodular_order, without_duplicates
 from tests.planted import NAMES, planted, unit
 
 

@@ -18,12 +18,7 @@ from infopursuit.pursuit.explanation import Explanation, Step, rounded
 from infopursuit.pursuit.rollout import RollOut
 from infopursuit.pursuit.stopping import StoppingRule
 from infopursuit_study.evaluation.explained_images import ExplainedImage, write_explanations
-from infopursuit_study.evaluation.files import (
-    METRICS,
-    TRUTH,
-    write_json,
-    write_predictions,
-)
+from infopursuit_study.evaluation.files import METRICS, TRUTH, write_json, write_predictions
 from infopursuit_study.evaluation.measurement import summarize
 from infopursuit_study.evaluation.run_metrics import (
     BudgetCurve,

@@ -8,12 +8,7 @@ import pytest
 
 from infopursuit.core.errors import InputError
 from infopursuit.pursuit.explanation import question
-from infopursuit_study.run_report.page import (
-    columns,
-    render_report,
-    shown_run,
-    summary,
-)
+from infopursuit_study.run_report.page import columns, render_report, shown_run, summary
 from tests.elements import Elements
 from tests.study.run_report.made_up_runs import KNOWN, MEANING, STOP, make_dataset
 

@@ -9,21 +9,10 @@ from infopursuit.core.run_name import RunName
 from infopursuit_study.evaluation.files import METRICS, TRUTH, write_json
 from infopursuit_study.evaluation.run_metrics import BUDGETS
 from infopursuit_study.run_report.groups import measured_groups
-from infopursuit_study.run_report.meaning_tables import (
-    COLUMNS,
-    meaning_section,
-)
+from infopursuit_study.run_report.meaning_tables import COLUMNS, meaning_section
 from infopursuit_study.run_report.runs import read_dataset, read_run
-from infopursuit_study.run_report.tables import (
-    dependence_rows,
-    evolution,
-    results_table,
-    verdict,
-)
-from tests.study.run_report.made_up_runs import (
-    MEANING,
-    make_dataset,
-)
+from infopursuit_study.run_report.tables import dependence_rows, evolution, results_table, verdict
+from tests.study.run_report.made_up_runs import MEANING, make_dataset
 
 
 def read(folder, methods=("fixed", "gaussian"), seeds=(0,), **made):

@@ -18,11 +18,7 @@ from infopursuit.generation.language_models.model import (
 )
 from infopursuit.generation.language_models.openai_server import OpenAIServer
 from infopursuit.generation.language_models.vllm_engine import VllmEngine, where_vllm_is
-from infopursuit.generation.settings import (
-    LanguageModelSettings,
-    OpenAISettings,
-    VllmSettings,
-)
+from infopursuit.generation.settings import LanguageModelSettings, OpenAISettings, VllmSettings
 from infopursuit.texts.checked_json import checked
 
 __all__ = [

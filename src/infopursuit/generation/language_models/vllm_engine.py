@@ -24,11 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from infopursuit.core.errors import InputError
-from infopursuit.generation.language_models.model import (
-    Answer,
-    Prompt,
-    Sampling,
-)
+from infopursuit.generation.language_models.model import Answer, Prompt, Sampling
 from infopursuit.generation.settings import VllmSettings
 
 logger = logging.getLogger(__name__)

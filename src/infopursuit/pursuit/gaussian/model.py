@@ -19,11 +19,7 @@ from torch import Tensor
 from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.gaussian.conformity import GaussianConformity
 from infopursuit.pursuit.gaussian.histories import Conditioned
-from infopursuit.pursuit.gaussian.information import (
-    NEGLIGIBLE,
-    mixture_information,
-    share_of_yes,
-)
+from infopursuit.pursuit.gaussian.information import NEGLIGIBLE, mixture_information, share_of_yes
 from infopursuit.pursuit.gaussian.scores import NormalScores, given_in_words
 from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes

@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -29,7 +30,7 @@ from torch.nn import functional
 from infopursuit.pursuit.answers.rules import GAP
 from infopursuit.pursuit.answers.subclasses import SubclassTable
 from infopursuit.pursuit.answers.table import LEVEL, AnswerTable
-from infopursuit.pursuit.naive_bayes.model import InformationGain
+from infopursuit.pursuit.naive_bayes.model import InformationGain, NaiveBayes
 from infopursuit.pursuit.rollout import asked_orders
 
 # Rows that rates are fitted on at most, those of them that are asked questions, and how many.
@@ -49,6 +50,13 @@ ROWS_OF_A_SUBCLASS, MOST_SUBCLASSES = 50, 16
 STEPS, APART, COUNTED = 50, 0.3, 20.0
 # A history whose gaps are rare in its class counts at most this much.
 MOST_SURPRISE = 10.0
+
+
+class SubclassBayes(NaiveBayes):
+    """f: the posterior from a table of subclasses."""
+
+    kind: ClassVar[str] = "subclasses"
+    TABLE: ClassVar[type[AnswerTable]] = SubclassTable
 
 
 def fit_subclasses(

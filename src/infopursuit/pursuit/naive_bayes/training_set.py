@@ -25,10 +25,7 @@ from torch import Tensor
 from infopursuit.core.executors import RayCluster
 from infopursuit.datasets.labelled_images import ImageShards, even_sample
 from infopursuit.datasets.matrix import Matrix, UnitMatrix
-from infopursuit.pursuit.answers.moments import (
-    ClassMoments,
-    class_moments,
-)
+from infopursuit.pursuit.answers.moments import ClassMoments, class_moments
 from infopursuit.pursuit.answers.rules import AnswerRule
 from infopursuit.pursuit.answers.table import AnswerTable
 from infopursuit.pursuit.naive_bayes.fit import fit_table
