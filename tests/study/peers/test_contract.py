@@ -18,7 +18,7 @@ X, y = named(TASK.test)
 NAMES = [
     name for name, entry in ENTRIES.items() if not entry.network or name in ("gdfs", "vip_fixed")
 ]
-SMALL = {"patience": 50, "updates": (300, 200)}
+SMALL = {"gdfs": {"updates": (60, 30)}, "vip_fixed": {"patience": 50}}
 
 
 @pytest.fixture(scope="module")
