@@ -421,9 +421,9 @@ def test_what_a_server_sends_is_bounded_and_never_shows_the_key(
 ) -> None:
     monkeypatch.setenv("SOME_KEY", SECRET)
     monkeypatch.setattr(openai_server, "MOST_BYTES", 2**19)
-    started = time.monotonic()
+    started, limit = time.monotonic(), 0.3 if pieces[-1] else 20.0
     with sending(*pieces) as url, pytest.raises(InputError, match=message) as raised:
-        client(url, 0, api_key_variable="SOME_KEY", timeout_seconds=0.3).answer(["a"], LISTS)
+        client(url, 0, api_key_variable="SOME_KEY", timeout_seconds=limit).answer(["a"], LISTS)
     assert time.monotonic() - started < 5
     assert SECRET not in f"{raised.value} {raised.value.__cause__} {caplog.text}"
 
