@@ -18,7 +18,7 @@ X, y = named(TASK.test)
 NAMES = [
     name for name, entry in ENTRIES.items() if not entry.network or name in ("gdfs", "vip_fixed")
 ]
-SMALL = {"gdfs": {"updates": (60, 30)}, "vip_fixed": {"patience": 50}}
+UPDATES = (60, 30)  # of networks
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def fitted() -> dict[str, Peer]:
     for name in NAMES:
         peer = ENTRIES[name].make(task, task.texts, task.embeddings)
         assert peer is not None
-        settings = {"budgets": (2, 4)} if "budgets" in peer.get_params() else {}
-        settings |= SMALL.get(name, {})
+        settings: dict = {"updates": UPDATES} if ENTRIES[name].network else {}
+        settings |= {"budgets": (2, 4)} if "budgets" in peer.get_params() else {}
         peers[name] = peer.set_params(**settings).fit(*named(task.train))
     return peers
 
