@@ -13,9 +13,6 @@ VLLM ?= vllm
 UV := $(VENV)/bin/uv
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 unexport VIRTUAL_ENV
-# Threads that wait for each other sleep. By default they spin, which on cores that others use, too,
-# made training take five times as long; on idle cores it is worth little.
-export OMP_WAIT_POLICY ?= PASSIVE
 
 .PHONY: help env vllm repro test test-all lint docs bench gpu-check lock clean
 
@@ -75,7 +72,7 @@ SLOW := slow or vllm or cluster
 WITH_SHAPES := $(addprefix tests/,clip datasets estimators keys pursuit questions study texts)
 WITHOUT := $(addprefix tests/,cli report)
 FEWEST := ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 OPENBLAS_CORETYPE=Sandybridge \
-  OMP_NUM_THREADS=2
+  OMP_NUM_THREADS=2 OMP_WAIT_POLICY=PASSIVE
 
 test: env lint ## Check the code and run the tests.
 	@JAXTYPING_DISABLE=1 pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not ($(SLOW))"

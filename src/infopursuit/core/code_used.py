@@ -40,7 +40,7 @@ _MAKES_NAMES = (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef, ast.A
 
 
 class CodeUsed:
-    """The code that scripts of one project run.
+    """The code that scripts of one project run, as it lies when it is asked for first.
 
     Attributes:
         project: the folder with `src` and `stages`.
@@ -48,6 +48,7 @@ class CodeUsed:
 
     def __init__(self, project: Path) -> None:
         self.project = project
+        self._uses = cache(_uses)  # most files are used by many scripts
 
     def listing(self, script: Path) -> str:
         """Return a line `PATH HASH` for each file that a script runs, sorted by path.
@@ -66,7 +67,7 @@ class CodeUsed:
         homes = (self.project / "src", self.project / script.parent)
         files, waiting = {script}, [script]
         while waiting:
-            for path in _uses(waiting.pop(), homes):
+            for path in self._uses(waiting.pop(), homes):
                 if path not in files:
                     files.add(path)
                     waiting += [path] if path.suffix == ".py" else []

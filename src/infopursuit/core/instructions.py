@@ -1,4 +1,4 @@
-"""The instructions that numerical libraries may use: those that all processors with AVX2 have.
+"""The instructions that numerical libraries may use, those that all processors with AVX2 have.
 
 The order in which these libraries add up, and so the last bits, depends on the instructions. They
 read the variables when they are loaded: a stage imports this before any of them, so that it writes
@@ -6,6 +6,9 @@ the same bytes on each such processor, whoever starts it. A variable that is set
 where numpy is loaded already, nothing is set: one process keeps to one way of adding up.
 (MKL offers no AVX2 on AMD's processors, only `COMPATIBLE`: the small CLIP takes 40 % longer with
 it, training does not.)
+
+Threads that wait for each other sleep. By default they spin, which on cores that others use, too,
+made training take five times as long; on idle cores it is worth little.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ VARIABLES = {
 PROCESSOR = Path("/proc/cpuinfo")
 AVX2 = PROCESSOR.is_file() and " avx2 " in PROCESSOR.read_text(encoding="utf-8", errors="replace")
 
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 if AVX2 and "numpy" not in sys.modules:
     for name, value in VARIABLES.items():
         os.environ.setdefault(name, value)

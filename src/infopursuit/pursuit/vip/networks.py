@@ -9,7 +9,8 @@ columns (W: the first layer's weight). Two classes go on from there, with equal 
 rounding of sums:
 
 `DenseHistories` computes both channels of every history again. All shapes are fixed and nothing
-depends on values, so that a GPU never waits and a roll-out can be captured as one graph.
+depends on values, so that a GPU never waits and a roll-out can be captured as one graph. On a CPU,
+small networks and batches take two thirds of the time: there is little to save.
 
 `DistinctHistories` computes only what changed. An answer of 0 leaves the answer channel as it is.
 The mask channel depends on the set of asked queries alone, and a querier asks many images the same
@@ -33,6 +34,8 @@ from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
 from infopursuit.pursuit.querier import Criterion
 
 ANSWERS, MASK = 0, 1  # the channels of a history
+# Up to so many products for a batch, all is computed again on a CPU, too.
+FEW_PRODUCTS = 2**24
 
 
 class Linear(nn.Linear):
@@ -102,8 +105,9 @@ class HistoryNetwork(nn.Module):
         return self.head(self.rest(self.first(channels)).flatten(1))
 
     def incremental(self, batch: int) -> DenseHistories | DistinctHistories:
-        """Return `batch` empty histories, in the way that suits the device."""
-        if self.head.weight.is_cpu:
+        """Return `batch` empty histories, in the way that suits the device and the size."""
+        products = batch * sum(each.numel() for each in self.rest.parameters())
+        if self.head.weight.is_cpu and products > FEW_PRODUCTS:
             return DistinctHistories(self, batch)
         return DenseHistories(self, batch)
 
