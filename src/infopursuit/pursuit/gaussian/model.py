@@ -207,19 +207,19 @@ class _Questions(Conditioned):
         variance, asked = self.variance[rows], self.asked[rows]
         believed, classes = posterior.topk(most, dim=1)
         classes = classes.where(believed > 0, classes[:, :1])
-        few = most * FEW <= posterior.shape[1]
-        if few:
-            means, share = self.means(rows, classes), believed.unsqueeze(1)
-            spread = (share @ (means - share @ means).square_()).squeeze(1)
+        share, every = believed.unsqueeze(1), None
+        if most * FEW <= posterior.shape[1]:
+            every = self.means(rows, classes)
+            spread = (share @ (every - share @ every).square_()).squeeze(1)
         else:
             spread = self.spread(rows, posterior)
         ratio = (spread / variance).masked_fill_(asked, -torch.inf)
         ratio, best = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
-        if few:
-            means = means.gather(2, best.unsqueeze(1).expand(-1, most, -1))
-        else:
+        if every is None:
             places = classes.unsqueeze(1).expand(-1, best.shape[1], -1)
             means = self.means_of(rows, best).gather(2, places).mT
+        else:
+            means = every.gather(2, best.unsqueeze(1).expand(-1, most, -1))
         variance = variance.gather(1, best)
         yes = share_of_yes(means, variance, believed, NOT_SURE).clamp(max=0.5)
         value = mixture_information(means, variance, believed) * (1 + 2 * SAYABLE * yes)
