@@ -49,6 +49,8 @@ from infopursuit.texts.text_table import (
 
 # Texts that are looked at closely, those with the largest ratio alone.
 CANDIDATES = 32_768
+# Texts that are looked at together.
+BLOCK = 8192
 # Images and texts that say where the level is.
 LEVELLED, LEVELLED_TEXTS = 512, 2048
 
@@ -294,25 +296,31 @@ class TextScores:
         return torch.cat([fixed, rows[best]]).unique()
 
     def _ratios(self, rows: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
-        """Return the spread of the classes' means for the variance within them, weighted."""
-        return torch.cat([self._measured(some)[1] for some in rows.split(CANDIDATES)])
+        """Return the spread of the classes' means for the variance within them, weighted.
 
-    def _measured(self, rows: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        It is precise to float32, which says which texts to look at closely.
+        """
+        moments, blocks = self.moments.in_float32(), rows.split(BLOCK)
+        return torch.cat([self._measured(some, moments)[1] for some in blocks])
+
+    def _measured(
+        self, rows: Tensor, moments: ScoreMoments
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return directions, ratios, weights of the ratios, and trust of some texts."""
-        directions = self.directions(rows).double()
-        trust = self.moments.trust(directions)
-        weights = torch.ones(len(rows), dtype=torch.float64)
+        directions = self.directions(rows).to(moments.within.dtype)
+        trust = moments.trust(directions)
+        weights = torch.ones_like(trust)
         if self.known is not None:
-            weights = self.known.query_weights(rows).double()
-        along = ((directions @ self.moments.between) * directions).sum(dim=1)
-        ratio = weights * trust.square() * along / self.moments.variance(directions)
+            weights = self.known.query_weights(rows).to(weights)
+        along = ((directions @ moments.between) * directions).sum(dim=1)
+        ratio = weights * trust.square() * along / moments.variance(directions)
         return directions, ratio, weights, trust
 
     def _chosen(self, count: int, allowed: Bool[Tensor, " u"]) -> Int[Tensor, " k"]:
         rows = allowed.nonzero().squeeze(1)
         if len(rows) > CANDIDATES:
             rows = rows[self._ratios(rows).topk(CANDIDATES).indices.sort().values]
-        directions, ratio, weights, trust = self._measured(rows)
+        directions, ratio, weights, trust = self._measured(rows, self.moments)
         within, between = self.moments.within, self.moments.between
         best = directions[ratio.topk(count).indices]
         _, own = shrunk(best @ within @ best.T, self.moments.freedom)

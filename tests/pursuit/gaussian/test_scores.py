@@ -62,8 +62,9 @@ def test_answers_are_learned_as_dense_matrices_say(scores: NormalScores, asked: 
     evidence = histories.evidence[0] - histories.evidence[0, 0]
     torch.testing.assert_close(evidence, likelihood - likelihood[0], atol=1e-6, rtol=1e-6)
     row, classes, posterior = torch.tensor([0]), torch.arange(C)[None], scores.log_prior.exp()
-    learned = histories.means(row, classes, torch.arange(K)[None])[0]
+    learned = histories.means(row, classes)[0]
     torch.testing.assert_close(learned, means, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(histories.means_of(row, torch.arange(K)[None])[0], learned.T)
     spread = posterior @ (means - posterior @ means).square()
     torch.testing.assert_close(
         histories.spread(row, posterior[None])[0], spread, atol=1e-5, rtol=1e-5
@@ -156,6 +157,8 @@ def test_information_is_the_integral() -> None:
         entropy = quad(lambda x: -density(x) * np.log(density(x) + 1e-300), -12, 15, limit=400)[0]
         expected = entropy - np.log(2 * np.pi * np.e * deviation**2) / 2
         assert computed[place].item() == pytest.approx(expected, abs=2e-3)
+    far = means * torch.tensor([1.0, 40.0])  # too far apart for nodes that all answers share
+    torch.testing.assert_close(mixture_information(far, variance, posterior)[0, 0], computed[0])
     alike = mixture_information(torch.zeros(1, 3, 1).double(), variance[:, :1], posterior)
     assert alike.item() == pytest.approx(0, abs=1e-3)
 

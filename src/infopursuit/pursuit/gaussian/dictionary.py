@@ -42,23 +42,24 @@ def forward_selection(
     left = variance.clone()
     spread = trust.square() * ((directions @ between) * directions).sum(dim=1)
     free, chosen = torch.ones_like(weights, dtype=torch.bool), []
-    loadings = directions.new_zeros(len(directions), k)  # of each text on the texts chosen
+    loadings = directions.new_zeros(k, len(directions))  # of each text on the texts chosen
+    columns = directions.T.contiguous()  # products with it read memory in order
     means = directions.new_zeros(k, directions.shape[1])  # what class means give of those
     for t in range(k):
         best = int((weights * spread / left).masked_fill(~free, -torch.inf).argmax())
         chosen.append(best)
         free[best] = False
-        deviation, own_loading = left[best].sqrt(), loadings[best, :t]
+        deviation, own_loading = left[best].sqrt(), loadings[:t, best]
         mean = (trust[best] * directions[best] - own_loading @ means[:t]) / deviation
         along = between @ mean
         # Both at once, as all directions and loadings are read for each.
-        both = directions @ torch.stack([within @ directions[best], along], dim=1)
-        before = loadings[:, :t] @ torch.stack([own_loading, means[:t] @ along], dim=1)
-        shared = (1 - own) * both[:, 0]
+        both = torch.stack([within @ directions[best], along]) @ columns
+        before = torch.stack([own_loading, means[:t] @ along]) @ loadings[:t]
+        shared = (1 - own) * both[0]
         shared[best] = variance[best]
-        loading = (shared - before[:, 0]) / deviation
-        cross = trust * both[:, 1] - before[:, 1]
+        loading = (shared - before[0]) / deviation
+        cross = trust * both[1] - before[1]
         spread = (spread - 2 * loading * cross + loading.square() * (mean @ along)).clamp_min(0)
         left = (left - loading.square()).maximum(LEAST * variance)
-        loadings[:, t], means[t] = loading, mean
+        loadings[t], means[t] = loading, mean
     return torch.tensor(chosen, dtype=torch.long)

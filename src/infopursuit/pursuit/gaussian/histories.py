@@ -38,11 +38,12 @@ class Conditioned:
         self.scores, self.length = scores, 0
         self.own, self.means_of_all = scores.covariance.diagonal(), scores.means_by_question
         self.centred = scores.means - scores.means.mean(dim=0)
+        self.squares = self.centred.square()
         self.variance = self.own.expand(batch, -1).clone()
         self.evidence = scores.log_prior.new_zeros(batch, len(scores.log_prior))
         self.asked = torch.zeros_like(self.variance, dtype=torch.bool)
-        self._surprises = self.evidence.new_zeros(batch, ROOM, self.evidence.shape[1])
-        self._loadings = self.variance.new_zeros(batch, ROOM, self.variance.shape[1])
+        self._surprises = self.evidence.new_empty(batch, ROOM, self.evidence.shape[1])
+        self._loadings = self.variance.new_empty(batch, ROOM, self.variance.shape[1])
 
     @property
     def surprises(self) -> Float[Tensor, "b T c"]:
@@ -90,7 +91,7 @@ class Conditioned:
         if self.length == self._surprises.shape[1]:
             for name in ("_surprises", "_loadings"):
                 full = getattr(self, name)
-                setattr(self, name, torch.cat([full, torch.zeros_like(full[:, :ROOM])], dim=1))
+                setattr(self, name, torch.cat([full, torch.empty_like(full[:, :ROOM])], dim=1))
         self._surprises[:, self.length], self._loadings[:, self.length] = surprise, loading
         self.length += 1
 
@@ -103,7 +104,7 @@ class Conditioned:
         for name in ("_surprises", "_loadings"):
             full = getattr(self, name)
             kept = full.new_empty(len(rows), *full.shape[1:])
-            kept[:, : self.length] = full[:, : self.length][rows]
+            torch.index_select(full[:, : self.length], 0, rows, out=kept[:, : self.length])
             setattr(self, name, kept)
 
     def logits(self, rows: int) -> Float[Tensor, "r c"]:
@@ -123,17 +124,21 @@ class Conditioned:
         loadings, surprises = self.loadings[rows], self.surprises[rows]
         surprises = surprises - surprises @ posterior.unsqueeze(2)
         shares = surprises * posterior.unsqueeze(1)
-        variance = posterior @ self.centred.square() - (posterior @ self.centred).square()
+        variance = posterior @ self.squares - (posterior @ self.centred).square()
         before = (shares.flatten(0, 1) @ self.centred).view(loadings.shape)
         after = (shares @ surprises.mT) @ loadings
         return (variance + ((2 * before + after) * loadings).sum(dim=1)).clamp_min_(0)
 
-    def means(
-        self, rows: Int[Tensor, " r"], classes: Int[Tensor, "r l"], queries: Int[Tensor, "r m"]
-    ) -> Float[Tensor, "r l m"]:
-        """Return the mean of some answers to some histories in some classes."""
-        before = self.means_of_all[queries.unsqueeze(1), classes.unsqueeze(2)]
+    def means(self, rows: Int[Tensor, " r"], classes: Int[Tensor, "r l"]) -> Float[Tensor, "r l k"]:
+        """Return the mean of all answers to some histories in some classes."""
         places = classes.unsqueeze(1).expand(-1, self.length, -1)
         surprises = self.surprises[rows].gather(2, places)
+        return self.scores.means[classes].baddbmm_(surprises.mT, self.loadings[rows])
+
+    def means_of(
+        self, rows: Int[Tensor, " r"], queries: Int[Tensor, "r m"]
+    ) -> Float[Tensor, "r m c"]:
+        """Return the mean of some answers to some histories in all classes."""
         places = queries.unsqueeze(1).expand(-1, self.length, -1)
-        return torch.baddbmm(before, surprises.mT, self.loadings[rows].gather(2, places))
+        loadings = self.loadings[rows].gather(2, places)
+        return self.means_of_all[queries].baddbmm_(loadings.mT, self.surprises[rows])

@@ -19,6 +19,8 @@ from torch import Tensor
 # Nodes lie about STEP deviations apart, and go REACH deviations beyond the outermost means; there
 # are at most MOST of them.
 STEP, REACH, MOST = 1.25, 3.5, 48
+# Nodes whose densities are one product of matrices.
+FINE = 4
 # Classes that are less probable play no part in the choice of a question.
 NEGLIGIBLE = 1e-4
 
@@ -31,23 +33,25 @@ def mixture_information(
     Args:
         means: of each answer in each class.
         variance: of each answer within a class.
-        posterior: of the classes; those of 0 play no part.
+        posterior: of the classes; the nodes also span those of 0.
     """
-    scaled, none = means / variance.sqrt().unsqueeze(1), (posterior == 0).unsqueeze(2)
-    low = scaled.masked_fill(none, torch.inf).amin(dim=1) - REACH
-    reach = scaled.masked_fill(none, -torch.inf).amax(dim=1) + REACH - low
-    step = (reach / (MOST - 1)).clamp_min(STEP).unsqueeze(1)
-    last = (reach.unsqueeze(1) / step).ceil()
-    nodes = torch.arange(1 + int(last.max()), device=means.device, dtype=means.dtype).unsqueeze(1)
-    at = low.unsqueeze(1) + step * nodes
-    density, surprise = torch.zeros_like(at), torch.empty_like(at)
-    for place in range(posterior.shape[1]):
-        torch.sub(at, scaled[:, place].unsqueeze(1), out=surprise)
-        surprise.square_().mul_(-0.5).exp_()
-        density.addcmul_(surprise, posterior[:, place, None, None])
-    density = density.where(nodes <= last, 0)  # of an answer, not of the longest of the batch
+    scaled = means.mT / variance.sqrt().unsqueeze(2)
+    scaled = scaled - (scaled.amin(dim=2, keepdim=True) - REACH)
+    reach = scaled.amax(dim=2, keepdim=True) + REACH
+    step = (reach / (MOST - 1)).clamp_min(STEP)
+    last, fine = (reach / step).ceil(), 1
+    if bool((step == STEP).all()):  # the same nodes of all answers
+        fine, step = FINE, step[:1, :1]
+    count = math.ceil((1 + int(last.max())) / fine)
+    nodes = torch.arange(count * fine, device=means.device, dtype=means.dtype)
+    coarse, near = (step * nodes[::fine]).unsqueeze(3), (step * nodes[:fine]).unsqueeze(3)
+    # exp(-(t + u - m)^2 / 2) = exp(-(t - m)^2 / 2) exp(u m) exp(-u (t + u / 2))
+    rows = (coarse - scaled.unsqueeze(2)).square_().mul_(-0.5).exp_()
+    columns = (near * scaled.unsqueeze(2)).exp_().mul_(posterior[:, None, None])
+    density = (rows @ columns.mT).mul_((-near.mT * (coarse + near.mT / 2)).exp_())
+    density = density.flatten(2).where(nodes <= last, 0)  # of an answer, not of the longest
     density /= math.sqrt(2 * math.pi)
-    entropy = -(torch.special.xlogy(density, density) * step).sum(dim=1)
+    entropy = -(torch.special.xlogy(density, density) * step).sum(dim=2)
     return (entropy - math.log(2 * math.pi * math.e) / 2).clamp_min(0)
 
 
@@ -58,5 +62,5 @@ def share_of_yes(
     level: float,
 ) -> Float[Tensor, "b m"]:
     """Return how probable it is that an answer exceeds a level."""
-    above = torch.special.ndtr((means - level) / variance.sqrt().unsqueeze(1))
-    return (posterior.unsqueeze(1) @ above).squeeze(1)
+    above = (means.mT - level) / (2 * variance).sqrt().unsqueeze(2)
+    return (1 + (above.erf_() @ posterior.unsqueeze(2)).squeeze(2)) / 2

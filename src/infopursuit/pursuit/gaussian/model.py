@@ -28,6 +28,8 @@ from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 # Information is computed of this many questions: those with the largest ratio of spread to
 # variance.
 CANDIDATES = 8
+# The means of all questions are computed if at most one in so many classes is left.
+FEW = 2
 # What a yes that is as likely as not adds to the information, as a share of it.
 SAYABLE = 1.5
 # Means of candidates that are held at once: few enough that they stay in the cache.
@@ -202,15 +204,27 @@ class _Questions(Conditioned):
 
     def _values(self, rows: Tensor, posterior: Tensor, most: int) -> Tensor:
         """Return the values of some histories, in which at most so many classes are left."""
-        variance, none = self.variance[rows], self.asked[rows]
-        ratio = (self.spread(rows, posterior) / variance).masked_fill_(none, -torch.inf)
-        ratio, best = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
+        variance, asked = self.variance[rows], self.asked[rows]
         believed, classes = posterior.topk(most, dim=1)
-        means, variance = self.means(rows, classes, best), variance.gather(1, best)
+        classes = classes.where(believed > 0, classes[:, :1])
+        share, every = believed.unsqueeze(1), None
+        if most * FEW <= posterior.shape[1]:
+            every = self.means(rows, classes)
+            spread = (share @ (every - share @ every).square_()).squeeze(1)
+        else:
+            spread = self.spread(rows, posterior)
+        ratio = (spread / variance).masked_fill_(asked, -torch.inf)
+        ratio, best = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
+        if every is None:
+            places = classes.unsqueeze(1).expand(-1, best.shape[1], -1)
+            means = self.means_of(rows, best).gather(2, places).mT
+        else:
+            means = every.gather(2, best.unsqueeze(1).expand(-1, most, -1))
+        variance = variance.gather(1, best)
         yes = share_of_yes(means, variance, believed, NOT_SURE).clamp(max=0.5)
         value = mixture_information(means, variance, believed) * (1 + 2 * SAYABLE * yes)
         value = value.masked_fill(ratio == -torch.inf, -torch.inf)
-        return torch.full_like(none, -torch.inf, dtype=value.dtype).scatter_(1, best, value)
+        return torch.full_like(asked, -torch.inf, dtype=value.dtype).scatter_(1, best, value)
 
 
 CLASSIFIERS.register(GaussianClassifier)
