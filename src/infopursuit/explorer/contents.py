@@ -23,6 +23,7 @@ from infopursuit.pursuit.gaussian.histories import LEAST
 from infopursuit.pursuit.gaussian.information import MOST, NEGLIGIBLE, REACH, STEP
 from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.gaussian.model import (
+    BOUND,
     CANDIDATES,
     SAYABLE,
     GaussianClassifier,
@@ -478,6 +479,7 @@ def _scores(classifier: GaussianClassifier) -> payload.Scores:
         told=list(TOLD),
         temperature=(weight, scale, growth),
         candidates=CANDIDATES,
+        bound=BOUND,
         sayable=SAYABLE,
         step=STEP,
         reach=REACH,

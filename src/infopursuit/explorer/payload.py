@@ -109,6 +109,7 @@ class Scores(Part):
     word_variances: Base64
     temperature: tuple[float, float, float]
     candidates: int
+    bound: float
     sayable: float
     step: float
     reach: float

@@ -131,7 +131,8 @@ export class GaussianScores {
         yes += share * normalShare((expected[place] - 0.5) / deviation);
       }
       values[query] =
-        this.information(expected, deviation, counted) *
+        this.information(expected, deviation, counted) ** (1 - scores.bound) *
+        (Math.log1p(ratios[query]) / 2) ** scores.bound *
         (1 + 2 * scores.sayable * Math.min(yes, 0.5));
     }
     const [weight, scale, growth] = scores.temperature;

@@ -12,8 +12,8 @@
  *   class of each subclass, null if the classes have none
  * @typedef {{logPrior: Float32Array, means: Float32Array, covariance: Float32Array, told: number[],
  *   wordMeans: Float32Array, wordVariances: Float32Array, temperature: number[], candidates: number,
- *   sayable: number, step: number, reach: number, most: number, negligible: number, least: number,
- *   rounding: number}} Scores  of shape (c), (c, k), (k, k), (w), (w, k), (w, k), (3)
+ *   bound: number, sayable: number, step: number, reach: number, most: number, negligible: number,
+ *   least: number, rounding: number}} Scores  of shape (c), (c, k), (k, k), (w), (w, k), (w, k), (3)
  * @typedef {{cuts: Float32Array, deciles: Float32Array}} Scale  (k, 2) and (k, 9): what answers are
  *   called
  * @typedef {{pairs: Uint16Array}} PutOff  (p, 3): a question that was asked, one that is not asked

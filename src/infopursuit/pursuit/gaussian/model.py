@@ -3,8 +3,9 @@
 The classifier adds up evidence (`histories.Conditioned`), divided by a temperature that grows with
 the number of questions. The querier asks what would tell most of the class, eq. (ip) of the paper:
 of the questions whose classes' means spread most for the variance that is left, the one with the
-most information. It counts the more, the more likely a yes is, up to even odds: what can be
-said of an image explains more than how little it looks like something.
+most information, drawn towards its bound. The bound is large for texts that are plainly true of
+some of the classes. And a question counts the more, the more likely a yes is, up to even odds: what
+can be said of an image explains more than how little it looks like something.
 """
 
 from __future__ import annotations
@@ -30,11 +31,13 @@ from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 CANDIDATES = 8
 # The means of all questions are computed if at most one in so many classes is left.
 FEW = 2
-# What a yes that is as likely as not adds to the information, as a share of it.
-SAYABLE = 1.5
+# The weight of the bound, 1/2 log(1 + ratio), in its geometric mean with the information.
+BOUND = 0.3
+# What a yes that is as likely as not adds to this mean, as a share of it.
+SAYABLE = 0.5
 # Means of candidates that are held at once: few enough that they stay in the cache.
 NUMBERS = 2**15
-# Information that differs by less, in nats, is equal.
+# Values that differ by less, in nats, are equal.
 ROUNDING = 1e-9
 
 
@@ -222,7 +225,8 @@ class _Questions(Conditioned):
             means = every.gather(2, best.unsqueeze(1).expand(-1, most, -1))
         variance = variance.gather(1, best)
         yes = share_of_yes(means, variance, believed, NOT_SURE).clamp(max=0.5)
-        value = mixture_information(means, variance, believed) * (1 + 2 * SAYABLE * yes)
+        information = mixture_information(means, variance, believed)
+        value = information ** (1 - BOUND) * (ratio.log1p() / 2) ** BOUND * (1 + 2 * SAYABLE * yes)
         value = value.masked_fill(ratio == -torch.inf, -torch.inf)
         return torch.full_like(asked, -torch.inf, dtype=value.dtype).scatter_(1, best, value)
 
