@@ -59,7 +59,7 @@ OTHER: dict[str, Any] = {
     "datasets.menagerie.answer_reference": "reference_labels.csv",
     "datasets.menagerie.annotations": "said.csv",
     "datasets.menagerie.budget": 16,
-    "datasets.menagerie.variational": {"batch_size": 128},
+    "datasets.menagerie.variational": {"batch_size": 64},
     "embeddings.shard_rows": 1000,
     "initialize.k": 32,
     "method": "gaussian",

@@ -111,14 +111,12 @@ export class GaussianScores {
     const live = believed.map((share) => (share > scores.negligible ? share : 0));
     const whole = live.reduce((sum, share) => sum + share, 0);
     const counted = live.map((share) => share / whole);
+    const expectation = (/** @type {(place: number) => number} */ of) =>
+      counted.reduce((sum, share, place) => sum + share * of(place), 0);
     const ratios = Array.from({ length: k }, (_, query) => {
       if (asked.has(query) || banned.has(query)) return -Infinity;
-      let [mean, square] = [0, 0];
-      for (const [place, share] of counted.entries()) mean += share * means[place][query];
-      for (const [place, share] of counted.entries()) {
-        square += share * (means[place][query] - mean) ** 2;
-      }
-      return square / variance[query];
+      const mean = expectation((place) => means[place][query]);
+      return expectation((place) => (means[place][query] - mean) ** 2) / variance[query];
     });
     const values = new Float64Array(k).fill(-Infinity);
     const best = [...ratios.keys()].sort((a, b) => ratios[b] - ratios[a] || a - b);
@@ -126,10 +124,7 @@ export class GaussianScores {
       if (ratios[query] === -Infinity) continue;
       const deviation = Math.sqrt(variance[query]);
       const expected = Float64Array.from(means, (mean) => mean[query]);
-      let yes = 0;
-      for (const [place, share] of counted.entries()) {
-        yes += share * normalShare((expected[place] - 0.5) / deviation);
-      }
+      const yes = expectation((place) => normalShare((expected[place] - 0.5) / deviation));
       values[query] =
         this.information(expected, deviation, counted) ** (1 - scores.bound) *
         (Math.log1p(ratios[query]) / 2) ** scores.bound *
