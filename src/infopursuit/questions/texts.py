@@ -49,8 +49,6 @@ from infopursuit.texts.text_table import (
 
 # Texts that are looked at closely, those with the largest ratio alone.
 CANDIDATES = 32_768
-# Texts that are looked at together.
-BLOCK = 8192
 # Images and texts that say where the level is.
 LEVELLED, LEVELLED_TEXTS = 512, 2048
 
@@ -296,16 +294,12 @@ class TextScores:
         return torch.cat([fixed, rows[best]]).unique()
 
     def _ratios(self, rows: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
-        """Return the spread of the classes' means for the variance within them, weighted.
+        """Return the spread of class means for the variance within, weighted, in float32."""
+        own, names = self.moments, ("classes", "means", "within", "prior")
+        moments = own._replace(**{name: getattr(own, name).float() for name in names})
+        return torch.cat([self._measured(some, moments)[1] for some in rows.split(CANDIDATES)])
 
-        It is precise to float32, which says which texts to look at closely.
-        """
-        moments, blocks = self.moments.in_float32(), rows.split(BLOCK)
-        return torch.cat([self._measured(some, moments)[1] for some in blocks])
-
-    def _measured(
-        self, rows: Tensor, moments: ScoreMoments
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _measured(self, rows: Tensor, moments: ScoreMoments) -> tuple[Tensor, ...]:
         """Return directions, ratios, weights of the ratios, and trust of some texts."""
         directions = self.directions(rows).to(moments.within.dtype)
         trust = moments.trust(directions)

@@ -59,12 +59,6 @@ class ScoreMoments(NamedTuple):
         freedom = float((moments.weights.sum() - len(moments.weights)).clamp_min(1))
         return cls(moments.weights, moments.means, moments.expected, freedom, prior)
 
-    def in_float32(self) -> ScoreMoments:
-        """Return the same in float32."""
-        parts = (self.classes, self.means, self.within, self.prior)
-        classes, means, within, prior = (each.float() for each in parts)
-        return ScoreMoments(classes, means, within, self.freedom, prior)
-
     @property
     def between(self) -> Float[Tensor, "d d"]:
         """Covariance of the class means, weighted as classes are frequent."""

@@ -38,7 +38,6 @@ class Conditioned:
         self.scores, self.length = scores, 0
         self.own, self.means_of_all = scores.covariance.diagonal(), scores.means_by_question
         self.centred = scores.means - scores.means.mean(dim=0)
-        self.squares = self.centred.square()
         self.variance = self.own.expand(batch, -1).clone()
         self.evidence = scores.log_prior.new_zeros(batch, len(scores.log_prior))
         self.asked = torch.zeros_like(self.variance, dtype=torch.bool)
@@ -124,7 +123,7 @@ class Conditioned:
         loadings, surprises = self.loadings[rows], self.surprises[rows]
         surprises = surprises - surprises @ posterior.unsqueeze(2)
         shares = surprises * posterior.unsqueeze(1)
-        variance = posterior @ self.squares - (posterior @ self.centred).square()
+        variance = posterior @ self.centred.square() - (posterior @ self.centred).square()
         before = (shares.flatten(0, 1) @ self.centred).view(loadings.shape)
         after = (shares @ surprises.mT) @ loadings
         return (variance + ((2 * before + after) * loadings).sum(dim=1)).clamp_min_(0)
@@ -135,10 +134,8 @@ class Conditioned:
         surprises = self.surprises[rows].gather(2, places)
         return self.scores.means[classes].baddbmm_(surprises.mT, self.loadings[rows])
 
-    def means_of(
-        self, rows: Int[Tensor, " r"], queries: Int[Tensor, "r m"]
-    ) -> Float[Tensor, "r m c"]:
+    def means_of(self, rows: Int[Tensor, " r"], few: Int[Tensor, "r m"]) -> Float[Tensor, "r m c"]:
         """Return the mean of some answers to some histories in all classes."""
-        places = queries.unsqueeze(1).expand(-1, self.length, -1)
+        places = few.unsqueeze(1).expand(-1, self.length, -1)
         loadings = self.loadings[rows].gather(2, places)
-        return self.means_of_all[queries].baddbmm_(loadings.mT, self.surprises[rows])
+        return self.means_of_all[few].baddbmm_(loadings.mT, self.surprises[rows])

@@ -17,10 +17,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 # Nodes lie about STEP deviations apart, and go REACH deviations beyond the outermost means; there
-# are at most MOST of them.
-STEP, REACH, MOST = 1.25, 3.5, 48
-# Nodes whose densities are one product of matrices.
-FINE = 4
+# are at most MOST of them. In blocks of FINE their densities are a product of matrices.
+STEP, REACH, MOST, FINE = 1.25, 3.5, 48, 4
 # Classes that are less probable play no part in the choice of a question.
 NEGLIGIBLE = 1e-4
 
@@ -42,15 +40,14 @@ def mixture_information(
     last, fine = (reach / step).ceil(), 1
     if bool((step == STEP).all()):  # the same nodes of all answers
         fine, step = FINE, step[:1, :1]
-    count = math.ceil((1 + int(last.max())) / fine)
-    nodes = torch.arange(count * fine, device=means.device, dtype=means.dtype)
+    nodes = torch.arange(-(1 + int(last.max())) // fine * -fine).to(means)
     coarse, near = (step * nodes[::fine]).unsqueeze(3), (step * nodes[:fine]).unsqueeze(3)
     # exp(-(t + u - m)^2 / 2) = exp(-(t - m)^2 / 2) exp(u m) exp(-u (t + u / 2))
     rows = (coarse - scaled.unsqueeze(2)).square_().mul_(-0.5).exp_()
     columns = (near * scaled.unsqueeze(2)).exp_().mul_(posterior[:, None, None])
     density = (rows @ columns.mT).mul_((-near.mT * (coarse + near.mT / 2)).exp_())
-    density = density.flatten(2).where(nodes <= last, 0)  # of an answer, not of the longest
-    density /= math.sqrt(2 * math.pi)
+    # Nodes of an answer, not of the longest of the batch.
+    density = density.flatten(2).where(nodes <= last, 0) / math.sqrt(2 * math.pi)
     entropy = -(torch.special.xlogy(density, density) * step).sum(dim=2)
     return (entropy - math.log(2 * math.pi * math.e) / 2).clamp_min(0)
 

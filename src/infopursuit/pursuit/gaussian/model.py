@@ -29,8 +29,6 @@ from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 # Information is computed of this many questions: those with the largest ratio of spread to
 # variance.
 CANDIDATES = 8
-# The means of all questions are computed if at most one in so many classes is left.
-FEW = 2
 # The weight of the bound, 1/2 log(1 + ratio), in its geometric mean with the information.
 BOUND = 0.3
 # What a yes that is as likely as not adds to this mean, as a share of it.
@@ -211,7 +209,7 @@ class _Questions(Conditioned):
         believed, classes = posterior.topk(most, dim=1)
         classes = classes.where(believed > 0, classes[:, :1])
         share, every = believed.unsqueeze(1), None
-        if most * FEW <= posterior.shape[1]:
+        if 2 * most <= posterior.shape[1]:  # the means of all questions are soon computed
             every = self.means(rows, classes)
             spread = (share @ (every - share @ every).square_()).squeeze(1)
         else:
@@ -219,10 +217,9 @@ class _Questions(Conditioned):
         ratio = (spread / variance).masked_fill_(asked, -torch.inf)
         ratio, best = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
         if every is None:
-            places = classes.unsqueeze(1).expand(-1, best.shape[1], -1)
-            means = self.means_of(rows, best).gather(2, places).mT
+            means = self.means_of(rows, best).take_along_dim(classes.unsqueeze(1), 2).mT
         else:
-            means = every.gather(2, best.unsqueeze(1).expand(-1, most, -1))
+            means = every.take_along_dim(best.unsqueeze(1), 2)
         variance = variance.gather(1, best)
         yes = share_of_yes(means, variance, believed, NOT_SURE).clamp(max=0.5)
         information = mixture_information(means, variance, believed)
