@@ -40,7 +40,7 @@ def images(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 def test_a_rare_class_stays_rare(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, rates: str
 ) -> None:
-    monkeypatch.setattr(pursuits, "HELD_OUT", 500)
+    monkeypatch.setattr(pursuits, "MEASURED", 500)
     for module in (fitting, gaussian):
         monkeypatch.setattr(module, "KEPT", 400)
     monkeypatch.setattr(gaussian, "TEMPERED", 300)

@@ -86,7 +86,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
         pursuit_: the fitted tables.
         counts_: what `partial_fit` adds to; of a model of texts, or `from_knowledge`.
         provenance_: how many images and texts there were, what tells them from others, and the
-            accuracy on the rows that were held out (at most 4,096 of them).
+            accuracy on the rows that were held out (at most 1,024 of them).
     """
 
     texts: Sequence[str] | QuestionSource | None = None
