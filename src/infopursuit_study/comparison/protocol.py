@@ -156,6 +156,7 @@ class Claims(NamedTuple):
         plausible: of the texts that matter most, claimed or not, those that fit some class.
         true_at: of so many claims an image, on average, those that fit: one level for all texts, of
             the method's own scores, leaves so many. None of more than there are.
+        by_image: the claims of each image at one an image, and those of them that fit; or None.
         texts: the number of texts that a decision rests on, on average over images.
         in_model: the number of texts that any of the decisions rests on.
     """
@@ -164,6 +165,7 @@ class Claims(NamedTuple):
     supported: float | None
     plausible: float | None
     true_at: dict[float, float | None]
+    by_image: list[list[int]] | None
     texts: float
     in_model: int
 
@@ -178,7 +180,7 @@ def count_claims(
     """Count the claims of explanations of all images."""
     columns = {text: column for column, text in enumerate(universe)}
     counts = np.zeros((3, 2))
-    used, in_model, claims = 0, set(), [np.zeros((2, 0))]
+    used, in_model, claims = 0, set(), [np.zeros((3, 0))]
     for start in range(0, len(X), BLOCK):
         explained = model.explain(X[start : start + BLOCK])
         used += explained.used.sum()
@@ -188,16 +190,23 @@ def count_claims(
             fitting, of_images = fits[:, places], labels[start : start + BLOCK]
             counts += _counted(explained, of_images, fitting)
             first = _largest(np.abs(explained.for_predicted()), explained.shows)
-            claims.append(np.stack([explained.margin[first], fitting[of_images][first]]))
+            rows = start + np.nonzero(first)[0].astype(float)
+            claims.append(np.stack([explained.margin[first], fitting[of_images][first], rows]))
     shares = [right / total if total else None for right, total in counts]
-    margins, right = np.concatenate(claims, axis=1)
-    so_far = right[np.argsort(-margins, kind="stable")].cumsum()
+    margins, right, rows = np.concatenate(claims, axis=1)
+    order = np.argsort(-margins, kind="stable")
+    so_far, most = right[order].cumsum(), order[: len(X)]
     at = {each: round(each * len(X)) for each in CLAIMS_AN_IMAGE}
     true_at = {
         each: float(so_far[count - 1] / count) if count <= len(right) else None
         for each, count in at.items()
     }
-    return Claims(*shares, true_at=true_at, texts=used / len(X), in_model=len(in_model))
+    weights, images = (np.ones(len(most)), right[most]), rows[most].astype(int)
+    of_each = [np.bincount(images, of, len(X)).astype(int).tolist() for of in weights]
+    by_image = of_each if len(most) == len(X) else None
+    return Claims(
+        *shares, true_at=true_at, by_image=by_image, texts=used / len(X), in_model=len(in_model)
+    )
 
 
 def _counted(

@@ -147,3 +147,5 @@ def test_claims_are_what_images_are_taken_to_show() -> None:
     # By margin: wheel (no), whiskers (yes), tail of the dog (yes), tail of the cat (yes).
     at = {0.5: 0.0, 1.0: 1 / 2, 1.5: 2 / 3, 2.0: 3 / 4, 3.0: None}
     assert found.true_at == pytest.approx(at)
+    # At one an image: those of the wheel, which is wrong, and of the whiskers.
+    assert found.by_image == [[1, 1], [1, 0]]
