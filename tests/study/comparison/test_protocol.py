@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -127,7 +127,7 @@ def made() -> Any:
     values, used = np.stack([cat, -cat], axis=1), np.ones((2, 3), dtype=bool)
     texts = ("whiskers", "tail", "wheel")
     told = Contributions(CLASSES, texts, values, np.zeros((2, 2)), used, margin)
-    return SimpleNamespace(explain=lambda X: told)
+    return Mock(Peer, explain=lambda X: told)
 
 
 FITS = np.array([[True, True, False], [False, True, False]])  # cat, dog
