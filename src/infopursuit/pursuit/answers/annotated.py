@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
-from sklearn.linear_model import LogisticRegression
 
 from infopursuit.pursuit.answers.directions import ranked_pairs
 
@@ -176,6 +175,8 @@ def _regression(
     own: Float[np.ndarray, " d"] | None,
     strength: float,
 ) -> tuple[Float[np.ndarray, " d"], float]:
+    from sklearn.linear_model import LogisticRegression  # takes half a second, and is rarely used
+
     columns, scale = [], 1.0
     if own is not None:
         along = rows @ own
