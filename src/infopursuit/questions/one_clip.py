@@ -85,9 +85,11 @@ def ranks_of_class_names(
     for row, text in enumerate(spelled):
         exact.setdefault(text, []).append(row)
     directions, numbers = list[Tensor](), list[int]()
+    lines, ends = "\n".join(spelled), np.cumsum([len(text) + 1 for text in spelled])
     for number, name in enumerate(class_names):
         key = _spelled(name)
-        naming = exact.get(key) or [row for row, text in enumerate(spelled) if key in text]
+        containing = ends.searchsorted(_places(key, lines), "right").tolist()
+        naming = exact.get(key) or [*dict.fromkeys(containing)]
         if naming and key.strip():
             directions.append(texts.unit_matrix.take(torch.tensor(naming)).mean(dim=0))
             numbers.append(number)
@@ -98,6 +100,14 @@ def ranks_of_class_names(
     owned = (labels.unsqueeze(1) == torch.tensor(numbers)).numpy()
     ranked = (ranked_pairs(*each) for each in zip(scores.T, owned.T, strict=True))
     return [right / pairs for right, pairs in ranked if pairs]
+
+
+def _places(key: str, lines: str) -> list[int]:
+    """Return where a text is in a longer one; many times as fast as line by line."""
+    places = [lines.find(key)]
+    while places[-1] >= 0:
+        places.append(lines.find(key, places[-1] + 1))
+    return places[:-1]
 
 
 def _spelled(text: str) -> str:
