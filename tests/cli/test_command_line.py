@@ -166,7 +166,7 @@ ASCII = "export LC_ALL=C PYTHONUTF8=0 PYTHONCOERCECLOCALE=0"
     [
         (f"{ASCII}; exec <&- 2>&-", 0, r"Prediction: \\u732b"),
         ("mkfifo pipe; : < pipe & exec > pipe", 0, ""),  # a reader that has enough
-        ("exec >/dev/full", 1, "full"),
+        ("exec >/dev/full; unset PYTHONUNBUFFERED", 1, "full"),
         ("mkdir gone; cd gone; rmdir ../gone", 1, "the working directory is gone"),
         ("ulimit -v 1000000", 1, "there is not enough memory"),
     ],

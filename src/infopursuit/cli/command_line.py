@@ -66,8 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _log_warning
             status = chosen.run(chosen)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        print(end="", flush=True)  # nothing if there is no output
     except InputError as error:
         logger.error("infopursuit: %s", error)
         logger.debug("where it was found:", exc_info=error)
@@ -81,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logger.error("infopursuit: stopped; %s", chosen.kept)
         return 130
     except BrokenPipeError:  # the reader has enough: head, less
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return 0
     except (MemoryError, RuntimeError, ImportError) as error:
         known = isinstance(error, MemoryError) or any(each in str(error) for each in NO_MEMORY)
@@ -93,8 +92,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not is_user_error(error):
             raise
         logger.error("infopursuit: %s", one_line(explain_os_error(error)))
+        try:
+            print(end="", flush=True)
+        except OSError:
+            _drop_output()
         return 1
     return status or 0
+
+
+def _drop_output() -> None:
+    """Let what standard output does not take go nowhere: Python would try again when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _open_streams() -> None:
