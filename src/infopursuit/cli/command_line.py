@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = _log_warning
             status = chosen.run(chosen)
-        print(end="", flush=True)  # nothing if there is no output
+        _flush_output()
     except InputError as error:
         logger.error("infopursuit: %s", error)
         logger.debug("where it was found:", exc_info=error)
@@ -93,11 +93,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         logger.error("infopursuit: %s", one_line(explain_os_error(error)))
         try:
-            print(end="", flush=True)
+            _flush_output()
         except OSError:
             _drop_output()
         return 1
     return status or 0
+
+
+def _flush_output() -> None:
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def _drop_output() -> None:
