@@ -1,8 +1,6 @@
-"""Times InformationPursuitClassifier on made-up embeddings, part by part, with peak memory.
+"""Times a fit of InformationPursuitClassifier to made-up embeddings, by parts, with peak memory.
 
     python -m benchmarks.estimator small       3,249 x 512, 100 classes, 1,612 texts, k = 128
-    python -m benchmarks.estimator fit         50,000 x 512, 100 classes, 2,000 texts, k = 128
-    python -m benchmarks.estimator predict     50,000 images, k = 128, 100 classes
     python -m benchmarks.estimator imagenet    1,281,167 x 768 float16 mapped from disk,
                                                1,000 classes, 300,000 texts, k = 512
     python -m benchmarks.estimator imagenet --scale 0.1     a tenth of images and texts
@@ -39,8 +37,6 @@ class Size(NamedTuple):
 
 SIZES = {
     "small": Size(3_249, 512, 100, 1_612, 128),
-    "fit": Size(50_000, 512, 100, 2_000, 128),
-    "predict": Size(50_000, 512, 100, 2_000, 128),
     "imagenet": Size(1_281_167, 768, 1_000, 300_000, 512),
 }
 # What is timed: module, function and title.
@@ -100,8 +96,7 @@ def measure(problem: str, size: Size, folder: Path) -> dict[str, float]:
     from infopursuit.estimators.naive_bayes import InformationPursuitClassifier
 
     seconds: dict[str, float] = {}
-    if problem != "predict":
-        time_parts(PARTS, seconds)
+    time_parts(PARTS, seconds)
     mode = "r" if problem == "imagenet" else None
     X, texts, y = (np.load(folder / f"{name}.npy", mode) for name in ("X", "texts", "y"))
     names = [f"text {number}" for number in range(size.texts)]
@@ -109,10 +104,6 @@ def measure(problem: str, size: Size, folder: Path) -> dict[str, float]:
     with memory_watched() as peak:
         started, worked = time.perf_counter(), time.process_time()
         model.fit(X, y)
-        if problem == "predict":
-            started, worked = time.perf_counter(), time.process_time()
-            right = model.predict(X) == y
-            seconds["accuracy on the training images, percent"] = 100 * float(np.mean(right))
         seconds["all together"] = time.perf_counter() - started
         seconds["of the processor, all cores together"] = time.process_time() - worked
     seconds["GB at the peak, as the system counts (pages of mapped files included)"] = system_gb()
