@@ -91,6 +91,21 @@ def test_labels_come_later(world: Planted, tmp_path: Path) -> None:
     assert fewer.counts_.means.shape == (len(model.classes_), len(model.queries_) - 1)
 
 
+def test_images_that_tempered_are_learned_from_unless_they_were_given(world: Planted) -> None:
+    model = classifier(world).fit(world.X, world.y)
+    assert model.provenance_["held_out_images"] > 0
+    assert model.counts_.images.sum() == len(world.y)
+    answers = model.pursuit_.answers(torch.from_numpy(world.X)).double()
+    for number, name in enumerate(model.classes_):
+        mean = answers[torch.from_numpy(world.y == name)].mean(dim=0)
+        torch.testing.assert_close(model.counts_.means[number], mean, atol=1e-3, rtol=1e-3)
+    given = classifier(world).fit(world.X, world.y, validation=(world.X_test, world.y_test))
+    assert given.counts_.images.sum() == len(world.y)
+    # What a new image is compared with was not learned from.
+    scores = model.pursuit_.conformity.scores
+    assert not torch.equal(scores.means, model.pursuit_.classifier.scores.means)
+
+
 def test_every_line_is_true_of_the_scores(model: Any, world: Planted) -> None:
     """A yes is above the level; in between a line says how many training images score less."""
     pursuit = model.pursuit_

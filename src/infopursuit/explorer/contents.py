@@ -23,9 +23,7 @@ from infopursuit.pursuit.gaussian.histories import LEAST
 from infopursuit.pursuit.gaussian.information import MOST, NEGLIGIBLE, REACH, STEP
 from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.gaussian.model import (
-    BOUND,
     CANDIDATES,
-    SAYABLE,
     GaussianClassifier,
     GaussianQuerier,
 )
@@ -479,8 +477,6 @@ def _scores(classifier: GaussianClassifier) -> payload.Scores:
         told=list(TOLD),
         temperature=(weight, scale, growth),
         candidates=CANDIDATES,
-        bound=BOUND,
-        sayable=SAYABLE,
         step=STEP,
         reach=REACH,
         most=MOST,

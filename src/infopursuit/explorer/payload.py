@@ -109,8 +109,6 @@ class Scores(Part):
     word_variances: Base64
     temperature: tuple[float, float, float]
     candidates: int
-    bound: float
-    sayable: float
     step: float
     reach: float
     most: int

@@ -98,6 +98,13 @@ class GaussianPursuit(PursuitMethod):
             **split.facts, **source.facts(queries), **split.facts_at_stop(pursuit, stop, seed),
         }  # fmt: skip
         facts["words"] = words_of(pursuit, texts, rows, train if held_out is None else held_out)
+        if held_out is not None and split.may_hold_out:
+            # They have tempered and measured: now they are learned from, as `partial_fit` does. Of
+            # a large class fewer are held out, and it stays as frequent as it is.
+            answers = rule.answers(held_out.rows.tensor())
+            more = statistics.plus(answers, held_out.labels, held_out.own_weights)
+            statistics = more._replace(prior=statistics.prior)
+            pursuit = statistics.refit(pursuit)
         known = None if texts.known is None else texts.known.table()
         return Fitted(pursuit, facts, known, statistics)
 

@@ -9,12 +9,14 @@ import pytest
 import torch
 from pytest import MonkeyPatch
 from scipy.integrate import quad
+from scipy.stats import entropy as entropy_of
+from scipy.stats import norm
 from torch import Tensor
 
 from infopursuit.pursuit.gaussian.dictionary import forward_selection
 from infopursuit.pursuit.gaussian.fit import Course, fit_temperature
 from infopursuit.pursuit.gaussian.histories import Conditioned
-from infopursuit.pursuit.gaussian.information import mixture_information
+from infopursuit.pursuit.gaussian.information import mixture_information, word_information
 from infopursuit.pursuit.gaussian.model import GaussianClassifier, GaussianQuerier
 from infopursuit.pursuit.gaussian.scores import TOLD, NormalScores
 from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
@@ -161,6 +163,40 @@ def test_information_is_the_integral() -> None:
     torch.testing.assert_close(mixture_information(far, variance, posterior)[0, 0], computed[0])
     alike = mixture_information(torch.zeros(1, 3, 1).double(), variance[:, :1], posterior)
     assert alike.item() == pytest.approx(0, abs=1e-3)
+
+
+def test_the_information_of_a_word_is_that_of_a_table_of_two_answers() -> None:
+    means = torch.tensor([[[0.0, 1.0], [3.0, 0.4], [-2.0, 9.0]]]).double()
+    posterior = np.array([0.5, 0.3, 0.2])
+    computed = word_information(means, torch.tensor([[1.0, 0.25]]), torch.tensor(posterior)[None])
+    yes = norm.sf(0.5, means[0].numpy(), [1.0, 0.5])
+    for place in range(2):
+        joint = posterior[:, None] * np.stack([yes[:, place], 1 - yes[:, place]], axis=1)
+        apart = entropy_of(posterior) + entropy_of(joint.sum(axis=0))
+        assert computed[0, place].item() == pytest.approx(apart - entropy_of(joint, axis=None))
+
+
+def test_the_first_question_is_asked_for_its_word_too() -> None:
+    """Scores spread the classes more evenly, but only the other question divides them by a yes."""
+    spread, divided = [-3.0, -1.5, 0.0, 1.5], [-1.4, -1.4, 2.4, 2.4]
+    scores = NormalScores(
+        torch.full((4,), 0.25).log(),
+        torch.tensor([spread, divided]).T,
+        torch.eye(2),
+        torch.zeros(len(TOLD), 2),
+        torch.ones(len(TOLD), 2),
+        torch.ones(3),
+    ).double()
+    histories = Conditioned(scores, 1)
+    means, posterior = scores.means[None], scores.log_prior.exp()[None]
+    plain = mixture_information(means, histories.variance, posterior)[0]
+    assert plain[0] > plain[1]
+    querier, answers = GaussianQuerier(scores), torch.rand(2, 2)
+    first, _ = querier(answers, torch.tensor([[0.0, 0.0], [0.0, 1.0]]))  # and in any batch
+    assert first[1] > first[0]
+    torch.testing.assert_close(
+        first, plain + word_information(means, histories.variance, posterior)[0]
+    )
 
 
 def test_the_next_question_tells_most_and_is_not_asked_again(scores: NormalScores) -> None:

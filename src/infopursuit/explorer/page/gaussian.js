@@ -2,7 +2,7 @@
 // Information Pursuit by jointly normal scores: the same mathematics as
 // src/infopursuit/pursuit/gaussian, in double precision.
 
-import { softmax } from "./pursuit.js";
+import { entropyTerm, softmax } from "./pursuit.js";
 
 /** @import { Model } from "./payload.js" */
 /** @import { Answered, Criterion, Prediction, Predictor } from "./pursuit.js" */
@@ -14,6 +14,11 @@ export function normalShare(x) {
   let [sum, term] = [x, x];
   for (let i = 3; sum + term !== sum; i += 2) sum += term *= (x * x) / i;
   return 0.5 + (sum * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
+}
+
+/** The entropy of a yes that is given with this probability, in nats. @param {number} share */
+function entropyOfYes(share) {
+  return entropyTerm(share) + entropyTerm(1 - share);
 }
 
 /** @implements {Predictor} */
@@ -124,11 +129,11 @@ export class GaussianScores {
       if (ratios[query] === -Infinity) continue;
       const deviation = Math.sqrt(variance[query]);
       const expected = Float64Array.from(means, (mean) => mean[query]);
-      const yes = expectation((place) => normalShare((expected[place] - 0.5) / deviation));
-      values[query] =
-        this.information(expected, deviation, counted) ** (1 - scores.bound) *
-        (Math.log1p(ratios[query]) / 2) ** scores.bound *
-        (1 + 2 * scores.sayable * Math.min(yes, 0.5));
+      values[query] = this.information(expected, deviation, counted);
+      if (history.length) continue;
+      const above = expected.map((mean) => normalShare((mean - 0.5) / deviation));
+      const share = expectation((place) => above[place]);
+      values[query] += entropyOfYes(share) - expectation((place) => entropyOfYes(above[place]));
     }
     const [weight, scale, growth] = scores.temperature;
     const counts = weight / (1 + history.length / scale) ** growth;

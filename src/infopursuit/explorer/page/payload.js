@@ -12,7 +12,7 @@
  *   class of each subclass, null if the classes have none
  * @typedef {{logPrior: Float32Array, means: Float32Array, covariance: Float32Array, told: number[],
  *   wordMeans: Float32Array, wordVariances: Float32Array, temperature: number[], candidates: number,
- *   bound: number, sayable: number, step: number, reach: number, most: number, negligible: number,
+ *   step: number, reach: number, most: number, negligible: number,
  *   least: number, rounding: number}} Scores  of shape (c), (c, k), (k, k), (w), (w, k), (w, k), (3)
  * @typedef {{cuts: Float32Array, deciles: Float32Array}} Scale  (k, 2) and (k, 9): what answers are
  *   called

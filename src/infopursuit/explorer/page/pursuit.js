@@ -48,7 +48,7 @@ const DIGITS = 1e6;
 const [ANY, YES, NO, UNSURE] = [0, 1, 2, 3];
 
 /** p log p as it enters entropies, in nats. @param {number} p */
-function entropyTerm(p) {
+export function entropyTerm(p) {
   return p > 0 ? -p * Math.log(p) : 0;
 }
 

@@ -16,6 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from infopursuit.pursuit.answers.rules import NOT_SURE
+
 # Nodes lie about STEP deviations apart, and go REACH deviations beyond the outermost means; there
 # are at most MOST of them. In blocks of FINE their densities are a product of matrices.
 STEP, REACH, MOST, FINE = 1.25, 3.5, 48, 4
@@ -52,12 +54,17 @@ def mixture_information(
     return (entropy - math.log(2 * math.pi * math.e) / 2).clamp_min(0)
 
 
-def share_of_yes(
+def word_information(
     means: Float[Tensor, "b c m"],
     variance: Float[Tensor, "b m"],
     posterior: Float[Tensor, "b c"],
-    level: float,
 ) -> Float[Tensor, "b m"]:
-    """Return how probable it is that an answer exceeds a level."""
-    above = (means.mT - level) / (2 * variance).sqrt().unsqueeze(2)
-    return (1 + (above.erf_() @ posterior.unsqueeze(2)).squeeze(2)) / 2
+    """Return how much it tells of the class whether an answer is a yes, in nats."""
+    above = torch.special.ndtr((means.mT - NOT_SURE) / variance.sqrt().unsqueeze(2))
+    shares = posterior.unsqueeze(2)
+    of_all, of_each = _entropy(above @ shares), _entropy(above) @ shares
+    return (of_all - of_each).squeeze(2)
+
+
+def _entropy(share: Float[Tensor, " ..."]) -> Float[Tensor, " ..."]:
+    return torch.special.entr(share) + torch.special.entr(1 - share)

@@ -1,11 +1,10 @@
 """The querier and the classifier of jointly normal scores.
 
 The classifier adds up evidence (`histories.Conditioned`), divided by a temperature that grows with
-the number of questions. The querier asks what would tell most of the class, eq. (ip) of the paper:
-of the questions whose classes' means spread most for the variance that is left, the one with the
-most information, drawn towards its bound. The bound is large for texts that are plainly true of
-some of the classes. And a question counts the more, the more likely a yes is, up to even odds: what
-can be said of an image explains more than how little it looks like something.
+the number of questions. The querier asks what tells most of the class, eq. (ip) of the paper, of
+the questions whose classes' means spread most for the variance that is left. The first question,
+which every image is asked, is to be one that people would ask, too: the information of its answer
+in words, a yes or not, counts beside that of its score.
 """
 
 from __future__ import annotations
@@ -17,10 +16,13 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from infopursuit.pursuit.answers.rules import NOT_SURE
 from infopursuit.pursuit.gaussian.conformity import GaussianConformity
 from infopursuit.pursuit.gaussian.histories import Conditioned
-from infopursuit.pursuit.gaussian.information import NEGLIGIBLE, mixture_information, share_of_yes
+from infopursuit.pursuit.gaussian.information import (
+    NEGLIGIBLE,
+    mixture_information,
+    word_information,
+)
 from infopursuit.pursuit.gaussian.scores import NormalScores, given_in_words
 from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
 from infopursuit.pursuit.parts import CLASSIFIERS, QUERIERS, Expected, Sizes
@@ -29,10 +31,6 @@ from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 # Information is computed of this many questions: those with the largest ratio of spread to
 # variance.
 CANDIDATES = 8
-# The weight of the bound, 1/2 log(1 + ratio), in its geometric mean with the information.
-BOUND = 0.3
-# What a yes that is as likely as not adds to this mean, as a share of it.
-SAYABLE = 0.5
 # Means of candidates that are held at once: few enough that they stay in the cache.
 NUMBERS = 2**15
 # Values that differ by less, in nats, are equal.
@@ -221,9 +219,9 @@ class _Questions(Conditioned):
         else:
             means = every.take_along_dim(best.unsqueeze(1), 2)
         variance = variance.gather(1, best)
-        yes = share_of_yes(means, variance, believed, NOT_SURE).clamp(max=0.5)
-        information = mixture_information(means, variance, believed)
-        value = information ** (1 - BOUND) * (ratio.log1p() / 2) ** BOUND * (1 + 2 * SAYABLE * yes)
+        value = mixture_information(means, variance, believed)
+        if len(first := (~asked.any(dim=1)).nonzero().squeeze(1)):
+            value[first] += word_information(means[first], variance[first], believed[first])
         value = value.masked_fill(ratio == -torch.inf, -torch.inf)
         return torch.full_like(asked, -torch.inf, dtype=value.dtype).scatter_(1, best, value)
 

@@ -101,16 +101,14 @@ class ScoreStatistics(NamedTuple):
     def refit(self, pursuit: Pursuit) -> Pursuit:
         """Return a pursuit that asks the same questions and expects these answers.
 
-        What words mean, and the temperature, stay.
+        What words mean, the temperature, and what images look like that none was fitted on stay.
         """
         before = cast(Any, pursuit.classifier)
-        old, conformity = before.scores, cast(Any, pursuit.conformity)
+        old = before.scores
         scores = self.scores(old.word_means, old.word_variances, old.temperature)
         classifier = before.on(scores.to(pursuit.device))
-        if conformity is not None:
-            conformity = replace(conformity, scores=classifier.scores)
         querier = pursuit.querier.for_classifier(classifier)
-        return replace(pursuit, querier=querier, classifier=classifier, conformity=conformity)
+        return replace(pursuit, querier=querier, classifier=classifier)
 
     def without(self, dropped: Collection[int]) -> ScoreStatistics:
         """Return the same of the other questions."""

@@ -108,7 +108,7 @@ class TrainingSet(ABC):
         They have the sum of the sample's own weights. Held-out rows are such a sample, too: of a
         large class a smaller share is held out (`HELD_OUT_OF_A_CLASS`).
         """
-        own = torch.ones(len(rows)).double() if rows.weights is None else rows.weights
+        own = rows.own_weights
         totals = torch.bincount(rows.labels, own, minlength=len(self.classes))
         scaled = own * (self.prior / totals)[rows.labels]
         return scaled * (own.sum() / scaled.sum())
@@ -153,6 +153,11 @@ class InMemorySet(TrainingSet):
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    @property
+    def own_weights(self) -> Float[Tensor, " n"]:
+        """The weight of each row."""
+        return torch.ones(len(self)).double() if self.weights is None else self.weights
 
     @property
     def total(self) -> float:
