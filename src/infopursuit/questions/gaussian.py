@@ -19,7 +19,7 @@ from infopursuit.pursuit.gaussian.levels import LevelAnswers
 from infopursuit.pursuit.gaussian.model import GaussianClassifier, GaussianQuerier
 from infopursuit.pursuit.gaussian.scores import NormalScores
 from infopursuit.pursuit.gaussian.statistics import ScoreStatistics
-from infopursuit.pursuit.naive_bayes.fit import FEW_HELD_OUT, FEWEST_OF_A_CLASS, FOLDS
+from infopursuit.pursuit.naive_bayes.fit import FEWEST_OF_A_CLASS, FOLDS
 from infopursuit.pursuit.naive_bayes.training_set import InMemorySet
 from infopursuit.pursuit.pursuit import Pursuit, other_labels
 from infopursuit.pursuit.rollout import first_of_the_best
@@ -31,8 +31,9 @@ from infopursuit.questions.texts import Levels, TextScores, TextSource
 
 # Training images that say what words mean.
 SAMPLED = 4096
-# Held-out images that temper the evidence, after these numbers of questions.
-TEMPERED, LENGTHS = 256, (1, 2, 3, 5, 7, 10, 14, 20)
+# Held-out images that temper the evidence, after these numbers of questions. Where fewer are held
+# out, or fewer than so many of a class on average, folds of the images to learn from do so, too.
+TEMPERED, LENGTHS, OF_A_CLASS = 256, (1, 2, 3, 5, 7, 10, 14, 20), 3
 # How often images get a yes is measured on the FIRST questions to this many.
 SHOWN, FIRST = 256, 10
 
@@ -66,7 +67,8 @@ class GaussianPursuit(PursuitMethod):
         courses = []
         if held_out is not None:
             courses.append(course(scores, rule, held_out.sample(TEMPERED, seed), texts))
-        few = held_out is None or len(np.unique(held_out.keys)) < FEW_HELD_OUT
+        enough = max(TEMPERED, OF_A_CLASS * len(classes))
+        few = held_out is None or len(np.unique(held_out.keys)) < enough
         if few and split.may_hold_out:
             for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
                 part = TextScores(source, rest)
@@ -101,8 +103,11 @@ class GaussianPursuit(PursuitMethod):
         if held_out is not None and split.may_hold_out:
             # They have tempered and measured: now they are learned from, as `partial_fit` does. Of
             # a large class fewer are held out, and it stays as frequent as it is.
-            answers = rule.answers(held_out.rows.tensor())
-            more = statistics.plus(answers, held_out.labels, held_out.own_weights)
+            more = statistics
+            for places in torch.arange(len(held_out)).split(SAMPLED):
+                part = held_out.subset(places)
+                answers = rule.answers(part.rows.tensor())
+                more = more.plus(answers, part.labels, part.own_weights)
             statistics = more._replace(prior=statistics.prior)
             pursuit = statistics.refit(pursuit)
         known = None if texts.known is None else texts.known.table()

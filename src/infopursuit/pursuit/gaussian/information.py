@@ -22,7 +22,7 @@ from infopursuit.pursuit.answers.rules import NOT_SURE
 # are at most MOST of them. In blocks of FINE their densities are a product of matrices.
 STEP, REACH, MOST, FINE = 1.25, 3.5, 48, 4
 # Classes that are less probable play no part in the choice of a question.
-NEGLIGIBLE = 1e-4
+NEGLIGIBLE = 3e-4
 
 
 def mixture_information(

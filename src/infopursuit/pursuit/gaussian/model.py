@@ -32,7 +32,7 @@ from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 # variance.
 CANDIDATES = 8
 # Means of candidates that are held at once: few enough that they stay in the cache.
-NUMBERS = 2**15
+NUMBERS = 2**14
 # Values that differ by less, in nats, are equal.
 ROUNDING = 1e-9
 

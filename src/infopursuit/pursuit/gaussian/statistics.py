@@ -71,16 +71,18 @@ class ScoreStatistics(NamedTuple):
         self, answers: Float[Tensor, "n k"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"]
     ) -> ScoreStatistics:
         """Return the same of n more images."""
-        of_class = torch.nn.functional.one_hot(labels, len(self.images)).double()
-        of_class, rows = of_class * weights.unsqueeze(1), answers.double()
-        more = of_class.sum(dim=0)
-        images, old = self.images + more, self.prior * self.images.sum()
-        means = (self.images.unsqueeze(1) * self.means + of_class.T @ rows) / images.unsqueeze(1)
+        rows = answers.double()
+        images = self.images.index_add(0, labels, weights)
+        sums = (self.images.unsqueeze(1) * self.means).index_add_(
+            0, labels, weights.unsqueeze(1) * rows
+        )
+        old, means = self.prior * self.images.sum(), sums / images.unsqueeze(1)
         # Each row around the mean before and the one after: what rows add to a scatter, at once.
         scatter = (weights.unsqueeze(1) * (rows - self.means[labels])).T @ (rows - means[labels])
-        freedom = self.freedom + more.sum()
+        freedom = self.freedom + weights.sum()
         within = (self.within * self.freedom + (scatter + scatter.T) / 2) / freedom
-        return ScoreStatistics(images, (old + more) / images.sum(), means, within, freedom)
+        prior = (old + images - self.images) / images.sum()
+        return ScoreStatistics(images, prior, means, within, freedom)
 
     def scores(
         self,
