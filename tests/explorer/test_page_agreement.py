@@ -322,7 +322,7 @@ def test_below_a_certainty_the_question_comes_to_the_person_as_in_python(
 ) -> None:
     """With the number of `dialogue --ask-below`, whose dialogue has a `person_cost` of 1."""
     pursuit = CASES[name]()[0]
-    answers = pursuit.answers(unit(8, 5))
+    answers = pursuit.answers(unit(8, 6))
     texts = described(pursuit, Facts("model", STOP)).questions
     asked: dict[int, int] = {}
     for below in (50, 75, 76, 100):
