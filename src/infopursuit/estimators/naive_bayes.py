@@ -74,7 +74,7 @@ class InformationPursuitClassifier(Inputs, PursuitClassifier, ClassifierMixin, B
             `pursuit.stopping.DEFAULT_STOP`: at a probability of 0.95, or when 20 questions did not
             change the prediction.
         validation_fraction: share of the rows that probabilities are calibrated on, of a class at
-            most 1,024. Equal rows stay together.
+            most 1,024. Equal rows stay together. With texts they are learned from, too, at the end.
         random_state: seed of the samples that are taken of more than 4,096 images; a generator of
             numpy's, or None for another seed each time.
 
