@@ -16,10 +16,8 @@ export function normalShare(x) {
   return 0.5 + (sum * Math.exp((-x * x) / 2)) / Math.sqrt(2 * Math.PI);
 }
 
-/** The entropy of a yes that is given with this probability, in nats. @param {number} share */
-function entropyOfYes(share) {
-  return entropyTerm(share) + entropyTerm(1 - share);
-}
+/** In nats, of a yes that is given with this probability. @param {number} share */
+const entropyOfYes = (share) => entropyTerm(share) + entropyTerm(1 - share);
 
 /** @implements {Predictor} */
 export class GaussianScores {
@@ -124,16 +122,16 @@ export class GaussianScores {
       return expectation((place) => (means[place][query] - mean) ** 2) / variance[query];
     });
     const values = new Float64Array(k).fill(-Infinity);
-    const best = [...ratios.keys()].sort((a, b) => ratios[b] - ratios[a] || a - b);
-    for (const query of best.slice(0, scores.candidates)) {
-      if (ratios[query] === -Infinity) continue;
+    const free = [...ratios.keys()].filter((query) => ratios[query] > -Infinity);
+    free.sort((a, b) => ratios[b] - ratios[a] || a - b);
+    for (const query of free.slice(0, scores.candidates)) {
       const deviation = Math.sqrt(variance[query]);
       const expected = Float64Array.from(means, (mean) => mean[query]);
       values[query] = this.information(expected, deviation, counted);
       if (history.length) continue;
       const above = expected.map((mean) => normalShare((mean - 0.5) / deviation));
-      const share = expectation((place) => above[place]);
-      values[query] += entropyOfYes(share) - expectation((place) => entropyOfYes(above[place]));
+      values[query] += entropyOfYes(expectation((place) => above[place]));
+      values[query] -= expectation((place) => entropyOfYes(above[place]));
     }
     const [weight, scale, growth] = scores.temperature;
     const counts = weight / (1 + history.length / scale) ** growth;

@@ -37,7 +37,6 @@ class Conditioned:
     def __init__(self, scores: NormalScores, batch: int) -> None:
         self.scores, self.length = scores, 0
         self.own, self.means_of_all = scores.covariance.diagonal(), scores.means_by_question
-        self.centred = scores.means - scores.means.mean(dim=0)
         self.variance = self.own.expand(batch, -1).clone()
         self.evidence = scores.log_prior.new_zeros(batch, len(scores.log_prior))
         self.asked = torch.zeros_like(self.variance, dtype=torch.bool)
@@ -110,32 +109,8 @@ class Conditioned:
         """Return the class logits of the first histories."""
         return self.scores.logits(self.evidence[:rows], self.asked[:rows].sum(dim=1))
 
-    def spread(
-        self, rows: Int[Tensor, " r"], posterior: Float[Tensor, "r c"]
-    ) -> Float[Tensor, "r k"]:
-        """Return the variance over the classes of the mean of each answer to some histories.
-
-        Their means of all classes and questions are never held. With m before any answer, and z
-        and u as above, it is the variance of m + z u, which products of matrices give:
-
-            Var m + (2 Cov(z, m) + Cov(z, z) u) u
-        """
-        loadings, surprises = self.loadings[rows], self.surprises[rows]
-        surprises = surprises - surprises @ posterior.unsqueeze(2)
-        shares = surprises * posterior.unsqueeze(1)
-        variance = posterior @ self.centred.square() - (posterior @ self.centred).square()
-        before = (shares.flatten(0, 1) @ self.centred).view(loadings.shape)
-        after = (shares @ surprises.mT) @ loadings
-        return (variance + ((2 * before + after) * loadings).sum(dim=1)).clamp_min_(0)
-
     def means(self, rows: Int[Tensor, " r"], classes: Int[Tensor, "r l"]) -> Float[Tensor, "r l k"]:
         """Return the mean of all answers to some histories in some classes."""
         places = classes.unsqueeze(1).expand(-1, self.length, -1)
         surprises = self.surprises[rows].gather(2, places)
         return self.scores.means[classes].baddbmm_(surprises.mT, self.loadings[rows])
-
-    def means_of(self, rows: Int[Tensor, " r"], few: Int[Tensor, "r m"]) -> Float[Tensor, "r m c"]:
-        """Return the mean of some answers to some histories in all classes."""
-        places = few.unsqueeze(1).expand(-1, self.length, -1)
-        loadings = self.loadings[rows].gather(2, places)
-        return self.means_of_all[few].baddbmm_(loadings.mT, self.surprises[rows])

@@ -31,8 +31,9 @@ from infopursuit.pursuit.querier import Criterion, IncrementalHistories
 # Information is computed of this many questions: those with the largest ratio of spread to
 # variance.
 CANDIDATES = 8
-# Means of candidates that are held at once: few enough that they stay in the cache.
-NUMBERS = 2**14
+# Means of candidates that are held at once: few enough that they, and those of all questions, stay
+# in the cache.
+NUMBERS = 2**13
 # Values that differ by less, in nats, are equal.
 ROUNDING = 1e-9
 
@@ -206,18 +207,11 @@ class _Questions(Conditioned):
         variance, asked = self.variance[rows], self.asked[rows]
         believed, classes = posterior.topk(most, dim=1)
         classes = classes.where(believed > 0, classes[:, :1])
-        share, every = believed.unsqueeze(1), None
-        if 2 * most <= posterior.shape[1]:  # the means of all questions are soon computed
-            every = self.means(rows, classes)
-            spread = (share @ (every - share @ every).square_()).squeeze(1)
-        else:
-            spread = self.spread(rows, posterior)
+        means, share = self.means(rows, classes), believed.unsqueeze(1)
+        spread = (share @ (means - share @ means).square_()).squeeze(1)
         ratio = (spread / variance).masked_fill_(asked, -torch.inf)
         ratio, best = ratio.topk(min(CANDIDATES, ratio.shape[1]), dim=1)
-        if every is None:
-            means = self.means_of(rows, best).take_along_dim(classes.unsqueeze(1), 2).mT
-        else:
-            means = every.take_along_dim(best.unsqueeze(1), 2)
+        means = means.take_along_dim(best.unsqueeze(1), 2)
         variance = variance.gather(1, best)
         value = mixture_information(means, variance, believed)
         if len(first := (~asked.any(dim=1)).nonzero().squeeze(1)):
