@@ -306,7 +306,7 @@ class TextScores:
         weights = torch.ones_like(trust)
         if self.known is not None:
             weights = self.known.query_weights(rows).to(weights)
-        along = ((directions @ moments.between) * directions).sum(dim=1)
+        along = (directions @ moments.between).mul_(directions).sum(dim=1)
         ratio = weights * trust.square() * along / moments.variance(directions)
         return directions, ratio, weights, trust
 

@@ -38,9 +38,9 @@ def forward_selection(
         weights: by which the ratio of each text is multiplied.
         k: how many texts.
     """
-    variance = ((directions @ within) * directions).sum(dim=1).clamp_min(torch.finfo().tiny)
+    variance = (directions @ within).mul_(directions).sum(dim=1).clamp_min(torch.finfo().tiny)
     left = variance.clone()
-    spread = trust.square() * ((directions @ between) * directions).sum(dim=1)
+    spread = trust.square() * (directions @ between).mul_(directions).sum(dim=1)
     free, chosen = torch.ones_like(weights, dtype=torch.bool), []
     loadings = directions.new_zeros(k, len(directions))  # of each text on the texts chosen
     columns = directions.T.contiguous()  # products with it read memory in order

@@ -67,7 +67,7 @@ class ScoreMoments(NamedTuple):
 
     def variance(self, directions: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         """Return the variance of scores within classes."""
-        own = ((directions @ self.within) * directions).sum(dim=1)
+        own = (directions @ self.within).mul_(directions).sum(dim=1)
         return own.clamp_min(LEAST_VARIANCE)
 
     def trust(self, directions: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
