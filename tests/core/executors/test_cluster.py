@@ -151,7 +151,7 @@ def test_naive_bayes_has_the_same_bytes_from_a_cluster_that_loses_a_node(
         return {file.name: file.read_bytes() for file in sorted((tmp_path / name).iterdir())}
 
     alone = saved(shards, None, "alone")
-    readings = 3 * len(shards.sizes)
+    readings = 2 * len(shards.sizes)
     assert len(list(log.iterdir())) == readings
     cluster = two_nodes.cluster()
     killed_after: list[int] = []

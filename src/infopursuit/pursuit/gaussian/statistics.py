@@ -103,7 +103,7 @@ class ScoreStatistics(NamedTuple):
     def refit(self, pursuit: Pursuit) -> Pursuit:
         """Return a pursuit that asks the same questions and expects these answers.
 
-        What words mean, the temperature, and what images look like that none was fitted on stay.
+        What words mean, the temperature, and what new images are compared with stay.
         """
         before = cast(Any, pursuit.classifier)
         old = before.scores

@@ -93,7 +93,7 @@ class TrainingSet(ABC):
 
     @abstractmethod
     def folds(self, count: int, least: int) -> Iterator[tuple[InMemorySet, InMemorySet]]:
-        """Yield rows to learn from and others; none of images in large shards."""
+        """Yield rows to learn from and others; none of many images in shards."""
 
     @abstractmethod
     def sample(self, size: int, seed: int = 0) -> InMemorySet:
