@@ -106,8 +106,8 @@ def test_the_rule_of_other_texts_is_of_the_same_kind(world) -> None:
 
 
 def test_soft_answers_count_by_their_side() -> None:
-    asked = drawn_roll_out(0)._replace(answers=torch.tensor([[0.2, 0.5, 0.9, 1.0]]))
-    rule = SoftAnswers(torch.eye(9))
+    drawn, rule = drawn_roll_out(0), SoftAnswers(torch.eye(9))
+    asked = drawn._replace(order=drawn.order[:1], answers=torch.tensor([[0.2, 0.5, 0.9, 1.0]]))
     assert hard_answers(rule, asked).answers.tolist() == [[0.0, 0.5, 1.0, 1.0]]
 
 
