@@ -1,6 +1,7 @@
 """Shapes and types in signatures are checked in tests, unless JAXTYPING_DISABLE=1 (`make test`)."""
 
 import atexit
+import logging
 import os
 import shutil
 import tempfile
@@ -26,6 +27,15 @@ if os.environ.get("JAXTYPING_DISABLE") != "1":
 # Tests measure no time, and examples are the same in every run.
 settings.register_profile("infopursuit", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("infopursuit")
+
+
+@pytest.fixture(autouse=True)
+def log_level_of_a_test() -> Iterator[None]:
+    """Commands set it, in the process of the test: the next test starts without it."""
+    logger = logging.getLogger("infopursuit")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 @pytest.fixture(scope="session")
