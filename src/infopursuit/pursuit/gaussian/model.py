@@ -125,7 +125,10 @@ class _Read:
 
 
 class GaussianQuerier:
-    """g: the expected information of the next answer about the class, in nats."""
+    """g: the expected information of the next answer about the class, in nats.
+
+    Of the first question that of the word is added.
+    """
 
     kind: ClassVar[str] = "gaussian"
     criterion: Criterion = "information gain"
