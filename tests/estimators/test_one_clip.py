@@ -42,5 +42,7 @@ def shuffled(T: np.ndarray, seed: int) -> np.ndarray:
 def test_other_spaces_and_orders_are_told(wrong: Callable, message: str) -> None:
     X, y, texts, T = one_space()
     InformationPursuitClassifier(texts, T, n_queries=8).fit(X, y)  # warnings are errors
+    numbers = np.array([name.split()[1] for name in y])  # they name nothing
+    InformationPursuitClassifier(texts, shuffled(T, 0), n_queries=8).fit(X, numbers)
     with pytest.warns(UserWarning, match=message):
         InformationPursuitClassifier(texts, wrong(T, 0), n_queries=8).fit(X, y)

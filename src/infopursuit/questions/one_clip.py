@@ -78,7 +78,7 @@ def ranks_of_class_names(
 ) -> list[float]:
     """Return the AUROC of the images of each class that a text names, by that text.
 
-    A text names a class if it is its name, or, where none is, if it contains it.
+    A text names a class if it is its name, or, where none is, if it contains it. Numbers are none.
     """
     spelled = [_spelled(text) for text in texts.texts]
     exact: dict[str, list[int]] = {}
@@ -90,7 +90,7 @@ def ranks_of_class_names(
         key = _spelled(name)
         containing = ends.searchsorted(_places(key, lines), "right").tolist()
         naming = exact.get(key) or [*dict.fromkeys(containing)]
-        if naming and key.strip():
+        if naming and re.search(r"[^\W\d_]", key):
             directions.append(texts.unit_matrix.take(torch.tensor(naming)).mean(dim=0))
             numbers.append(number)
     if not directions:

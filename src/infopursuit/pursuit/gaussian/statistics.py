@@ -71,14 +71,12 @@ class ScoreStatistics(NamedTuple):
         self, answers: Float[Tensor, "n k"], labels: Int[Tensor, " n"], weights: Float[Tensor, " n"]
     ) -> ScoreStatistics:
         """Return the same of n more images."""
-        rows = answers.double()
+        rows, each = answers.double(), weights.unsqueeze(1)
         images = self.images.index_add(0, labels, weights)
-        sums = (self.images.unsqueeze(1) * self.means).index_add_(
-            0, labels, weights.unsqueeze(1) * rows
-        )
+        sums = (self.images.unsqueeze(1) * self.means).index_add_(0, labels, each * rows)
         old, means = self.prior * self.images.sum(), sums / images.unsqueeze(1)
         # Each row around the mean before and the one after: what rows add to a scatter, at once.
-        scatter = (weights.unsqueeze(1) * (rows - self.means[labels])).T @ (rows - means[labels])
+        scatter = (each * (rows - self.means[labels])).T @ (rows - means[labels])
         freedom = self.freedom + weights.sum()
         within = (self.within * self.freedom + (scatter + scatter.T) / 2) / freedom
         prior = (old + images - self.images) / images.sum()
