@@ -108,9 +108,10 @@ def test_another_clone_runs_nothing_again(two: World, tmp_path: Path) -> None:
     clone.do(*cache)
     for version in ("two", "one"):
         checkout(clone, version)
+        committed = YAML(typ="safe").load(clone.run("git", "show", f"{version}:dvc.lock")[1])
         of_version = lock(clone)
         assert clone.repro() == []
-        assert lock(clone) == of_version
+        assert lock(clone) == {name: committed["stages"][name] for name in of_version}
         clone.do("git", "checkout", "-q", "dvc.lock")  # with the stages of other versions
 
 

@@ -32,8 +32,8 @@ from infopursuit.questions.texts import Levels, TextScores, TextSource
 # Training images that say what words mean.
 SAMPLED = 4096
 # Held-out images that temper the evidence, after these numbers of questions. Where fewer are held
-# out, or fewer than so many of a class on average, folds of the images to learn from do so, too.
-TEMPERED, LENGTHS, OF_A_CLASS = 256, (1, 2, 3, 5, 7, 10, 14, 20), 3
+# out, folds of the images to learn from do so, too.
+TEMPERED, LENGTHS = 256, (1, 2, 3, 5, 7, 10, 14, 20)
 # How often images get a yes is measured on the FIRST questions to this many.
 SHOWN, FIRST = 256, 10
 
@@ -67,8 +67,7 @@ class GaussianPursuit(PursuitMethod):
         courses = []
         if held_out is not None:
             courses.append(course(scores, rule, held_out.sample(TEMPERED, seed), texts))
-        enough = max(TEMPERED, OF_A_CLASS * len(classes))
-        few = held_out is None or len(np.unique(held_out.keys)) < enough
+        few = held_out is None or len(np.unique(held_out.keys)) < TEMPERED
         if few and split.may_hold_out:
             for rest, others in train.folds(FOLDS, FEWEST_OF_A_CLASS):
                 part = TextScores(source, rest)
